@@ -1,0 +1,10 @@
+//! The core of the Raddle agent harness: prompt, session, loop, and the traits the outer crates
+//! implement. No I/O and no plugin runtime.
+
+pub mod clock;
+pub mod digest;
+pub mod message;
+pub mod plugins;
+pub mod provider;
+pub mod session;
+pub mod store;

@@ -1,0 +1,239 @@
+//! The session log's events: the shapes of DESIGN §13. A session is what its events say.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::digest::Digest;
+use crate::message::{AssistantMessage, ToolCall};
+use crate::provider::Usage;
+
+/// One entry of the log, of `exec --json`, and of an export.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Position in the session, from 1. 0 for what is never logged (`text.delta`).
+    pub seq: u64,
+    /// RFC 3339, UTC.
+    pub time: String,
+    /// The session's id.
+    pub session: String,
+    /// The run it belongs to, from 1; 0 before the first.
+    pub run: u32,
+    /// The step in its run, from 1; 0 before the first.
+    pub step: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub data: EventData,
+    /// Whether a transcript shows it; the inspector shows all.
+    pub display: bool,
+}
+
+/// What happened: `type` and `data` of an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+pub enum EventData {
+    /// A run began.
+    #[serde(rename = "run.started")]
+    RunStarted {},
+    /// The set of plugins and the prompt prefix the session uses from here on.
+    #[serde(rename = "generation")]
+    Generation(Generation),
+    /// The user said something.
+    #[serde(rename = "message.user")]
+    UserMessage {
+        /// The words, as written.
+        text: String,
+    },
+    /// A tail entry became part of the transcript.
+    #[serde(rename = "context", rename_all = "camelCase")]
+    Context {
+        /// The section it came from.
+        section: String,
+        /// The plugin that owns the section.
+        plugin: String,
+        /// The whole text of the developer message, tags included.
+        text: String,
+    },
+    /// A piece of an answer as it streams. Never logged.
+    #[serde(rename = "text.delta")]
+    TextDelta {
+        /// The piece.
+        text: String,
+    },
+    /// An attempt at a model request failed before any output and is repeated. Never logged.
+    #[serde(rename = "retry", rename_all = "camelCase")]
+    Retry {
+        /// Milliseconds until the next attempt.
+        wait_ms: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The model answered.
+    #[serde(rename = "message.assistant", rename_all = "camelCase")]
+    AssistantMessage {
+        /// The whole answer.
+        message: AssistantMessage,
+        /// Digest of the exact request body it answers.
+        request: Digest,
+    },
+    /// Token counts of the request just answered.
+    #[serde(rename = "usage")]
+    Usage(Usage),
+    /// A tool call is about to be served.
+    #[serde(rename = "tool.call", rename_all = "camelCase")]
+    ToolCall {
+        /// The call.
+        #[serde(flatten)]
+        call: ToolCall,
+        /// The plugin that owns the tool; absent when no plugin does.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        plugin: Option<String>,
+    },
+    /// A tool call reports on itself. Never logged.
+    #[serde(rename = "tool.progress", rename_all = "camelCase")]
+    ToolProgress {
+        /// The call, where one is being served.
+        call_id: Option<String>,
+        /// The plugin.
+        plugin: String,
+        /// A line or a piece of output.
+        text: String,
+    },
+    /// A tool call was answered.
+    #[serde(rename = "tool.result", rename_all = "camelCase")]
+    ToolResult {
+        /// The call answered.
+        call_id: String,
+        /// What the model sees.
+        text: String,
+        /// Whether the call failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        /// For front ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+    },
+    /// A call was allowed or denied, by a rule or by the user.
+    #[serde(rename = "permission", rename_all = "camelCase")]
+    Permission {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// Whether it may run.
+        allowed: bool,
+        /// `rule`, `hint`, `user`, or `no-terminal`.
+        by: String,
+    },
+    /// The prefix or the tool list changed under a session.
+    #[serde(rename = "cache.break")]
+    CacheBreak(CacheBreak),
+    /// Something failed.
+    #[serde(rename = "error")]
+    Error {
+        /// Stable, kebab-case.
+        code: String,
+        /// One line.
+        message: String,
+    },
+    /// A run ended.
+    #[serde(rename = "run.ended")]
+    RunEnded {
+        /// Why.
+        cause: EndCause,
+    },
+    /// The last event of a run, for scripts.
+    #[serde(rename = "done")]
+    Done {
+        /// The answer's text.
+        message: String,
+    },
+}
+
+/// What a session's prompt is made from. Texts are stored once, under their digests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Generation {
+    /// The loaded plugins, by id.
+    pub plugins: Vec<LoadedPlugin>,
+    /// The active agent.
+    pub agent: Option<String>,
+    /// The provider kind (`openai-responses`, …).
+    pub provider: String,
+    /// The model's name.
+    pub model: String,
+    /// Further members of every request body.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub options: serde_json::Map<String, Value>,
+    /// Digest of the system prompt.
+    pub system: Digest,
+    /// Digest of the tool list as JSON.
+    pub tools: Digest,
+}
+
+/// A plugin of a generation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadedPlugin {
+    /// Its id.
+    pub id: String,
+    /// Digest of its component.
+    pub digest: Digest,
+}
+
+/// Where a cached prefix stopped being one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheBreak {
+    /// `system` or `tools`.
+    pub part: String,
+    /// The plugin whose words differ; absent when a plugin left.
+    pub plugin: Option<String>,
+    /// The section or tool that differs.
+    pub name: Option<String>,
+    /// The first differing byte of the part.
+    pub at: usize,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndCause {
+    /// The model answered in text and asked for nothing more.
+    Answered,
+    /// Every result of a batch said that the run ends.
+    Yielded,
+    /// The user cancelled.
+    Cancelled,
+    /// The answer was cut by the output limit or withheld.
+    Cut,
+    /// Something failed; an `error` event says what.
+    Failed,
+    /// The process ended during the run; found when the session was next opened.
+    Interrupted,
+    /// The limit of steps in one run was reached.
+    StepLimit,
+}
+
+impl EventData {
+    /// Whether the event is part of the log; the others are only shown.
+    pub fn is_logged(&self) -> bool {
+        !matches!(
+            self,
+            Self::TextDelta { .. } | Self::Retry { .. } | Self::ToolProgress { .. }
+        )
+    }
+
+    /// Whether a transcript shows it.
+    pub fn is_displayed(&self) -> bool {
+        matches!(
+            self,
+            Self::UserMessage { .. }
+                | Self::AssistantMessage { .. }
+                | Self::TextDelta { .. }
+                | Self::ToolCall { .. }
+                | Self::ToolResult { .. }
+                | Self::Error { .. }
+        )
+    }
+}
