@@ -1,1 +1,3 @@
+//! The plugin runtime of the Raddle agent harness.
 
+pub mod grants;
