@@ -97,7 +97,9 @@ impl HttpHost {
         };
         let (name, port) = split_port(rest).map_err(fault)?;
         if name.contains('*') {
-            return Err(fault("a wildcard stands at the front, as in `*.example.com`"));
+            return Err(fault(
+                "a wildcard stands at the front, as in `*.example.com`",
+            ));
         }
         if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '@') {
             return Err(fault("a host name or an address is expected"));
