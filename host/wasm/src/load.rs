@@ -106,7 +106,7 @@ impl LoadProgress for () {}
 
 /// Something that keeps a plugin from loading.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("plugin `{plugin}` {reason}")]
+#[error("plugin `{plugin}` {reason}{}", reason.under(plugin))]
 pub struct LoadFault {
     /// The plugin's id.
     pub plugin: String,
@@ -263,6 +263,16 @@ pub enum LoadReason {
     /// It failed when asked for the schema of its settings.
     #[error("cannot say what its settings are: {0}")]
     Failed(PluginError),
+}
+
+impl LoadReason {
+    /// Where a line that is to be added goes.
+    fn under(&self, plugin: &str) -> String {
+        match self {
+            Self::NotGranted { .. } => format!(" under `[plugins.{plugin}]`"),
+            _ => String::new(),
+        }
+    }
 }
 
 /// What a component is, without a deployment.
