@@ -174,6 +174,24 @@ impl std::fmt::Display for RequestKey {
     }
 }
 
+impl ProviderErrorKind {
+    /// The stable kebab-case code of `error` events.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Timeout => "timeout",
+            Self::Authentication => "authentication",
+            Self::RateLimit => "rate-limit",
+            Self::Quota => "quota",
+            Self::ContextOverflow => "context-overflow",
+            Self::Refused => "refused",
+            Self::Service => "service",
+            Self::Malformed => "malformed",
+            Self::Recording => "recording",
+        }
+    }
+}
+
 impl ProviderError {
     /// An error with nothing but a kind and a line about it.
     pub fn new(kind: ProviderErrorKind, message: impl Into<String>) -> Self {
