@@ -5,6 +5,8 @@ pub mod clock;
 pub mod digest;
 pub mod message;
 pub mod plugins;
+pub mod prompt;
 pub mod provider;
+pub mod registry;
 pub mod session;
 pub mod store;
