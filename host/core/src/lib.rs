@@ -8,3 +8,5 @@ pub mod plugins;
 pub mod provider;
 pub mod session;
 pub mod store;
+pub mod transcript;
+pub mod trust;
