@@ -51,10 +51,10 @@ fn opens_reserved_tag(after: &str) -> bool {
     let name: String = after
         .chars()
         .filter(|c| !is_invisible(*c))
-        .take_while(|c| is_name(*c))
-        .take(LONGEST_NAME + 1)
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
+        .take_while(|c| is_name(*c))
+        .take(LONGEST_NAME + 1)
         .collect();
     RESERVED_TAGS.contains(&name.as_str())
 }
@@ -71,7 +71,7 @@ const LONGEST_NAME: usize = {
 };
 
 fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.')
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '.')
 }
 
 fn is_blank(c: char) -> bool {
@@ -152,7 +152,7 @@ mod tests {
     fn reserved_tag() -> regex::Regex {
         let names = RESERVED_TAGS.join("|");
         regex::Regex::new(&format!(
-            r"(?i)<[\s/\p{{Cc}}\p{{Cf}}]*(?:{names})(?:[^\w:.\-]|$)"
+            r"(?i)<[\s/\p{{Cc}}\p{{Cf}}]*(?:{names})(?:[^a-z0-9_:.\-]|$)"
         ))
         .expect("a valid expression")
     }
