@@ -12,3 +12,5 @@ pub mod session;
 pub mod store;
 pub mod surroundings;
 pub mod wire;
+pub mod transcript;
+pub mod trust;

@@ -168,6 +168,16 @@ pub enum ProviderErrorKind {
     Recording,
 }
 
+impl ProviderErrorKind {
+    /// Whether the same request may work a little later.
+    pub fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::Connection | Self::Timeout | Self::RateLimit | Self::Service
+        )
+    }
+}
+
 impl std::fmt::Display for RequestKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}/{}/{}", self.path, self.run, self.step)
