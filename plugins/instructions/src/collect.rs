@@ -2,20 +2,13 @@
 
 use std::path::Path;
 
-use raddle_sdk::workspace::{Contents, Item, Node};
+use raddle_sdk::workspace::Contents;
 use raddle_sdk::{Error, ErrorKind};
 
 use crate::Settings;
 
 /// What is read. The component reads through the `workspace` import.
 pub trait Tree {
-    /// Direct children of a folder.
-    ///
-    /// # Errors
-    ///
-    /// `denied` above the granted folders.
-    fn list(&self, folder: &str) -> Result<Vec<Item>, Error>;
-
     /// The first `length` bytes of a file.
     ///
     /// # Errors
@@ -38,12 +31,6 @@ pub struct Instruction {
     pub cut: bool,
 }
 
-/// A folder on the way up that has instruction files.
-struct Level {
-    folder: String,
-    names: Vec<String>,
-}
-
 /// The instruction files that hold in `cwd`, those of the repository's root first.
 ///
 /// Without a repository, or if the grant ends below its root, the root cannot be known; then only
@@ -51,27 +38,22 @@ struct Level {
 ///
 /// # Errors
 ///
-/// If a folder or a file cannot be read for another reason than a missing permission.
+/// If a file cannot be read for another reason than that it is missing or not granted.
 pub fn collect(
     tree: &impl Tree,
     cwd: &str,
     settings: &Settings,
 ) -> Result<Vec<Instruction>, Error> {
-    let levels = levels(tree, cwd, settings)?;
-    let top = levels.last().map_or(cwd, |level| &level.folder).to_owned();
+    let folders = folders(tree, cwd)?;
+    let top = folders.last().copied().unwrap_or(cwd);
     let mut files = Vec::new();
-    for level in levels.iter().rev() {
+    for folder in folders.iter().rev() {
         // The same words under two names (a link, a copy) are shown once.
         let mut digests = Vec::new();
-        for name in &level.names {
-            let path = join(&level.folder, name);
-            let contents = match tree.read(&path, settings.max_bytes) {
-                Ok(contents) => contents,
-                Err(error) if is_absent(&error) => {
-                    tree.left_out(&path, &error.message);
-                    continue;
-                }
-                Err(error) => return Err(error),
+        for name in &settings.names {
+            let path = join(folder, name);
+            let Some(contents) = read(tree, &path, settings.max_bytes)? else {
+                continue;
             };
             if digests.contains(&contents.digest) {
                 continue;
@@ -82,9 +64,9 @@ pub fn collect(
             };
             digests.push(contents.digest);
             if !text.is_empty() {
-                let below = Path::new(&path).strip_prefix(&top);
+                let below = path.strip_prefix(top).unwrap_or(&path);
                 files.push(Instruction {
-                    path: below.map_or(path.clone(), |below| below.display().to_string()),
+                    path: below.trim_start_matches('/').to_owned(),
                     text,
                     cut: contents.more,
                 });
@@ -94,44 +76,43 @@ pub fn collect(
     Ok(files)
 }
 
-/// The folders from `cwd` up to the repository's root.
-fn levels(tree: &impl Tree, cwd: &str, settings: &Settings) -> Result<Vec<Level>, Error> {
-    let mut levels = Vec::new();
+/// The folders from `cwd` up to the repository's root, or `cwd` alone.
+fn folders<'a>(tree: &impl Tree, cwd: &'a str) -> Result<Vec<&'a str>, Error> {
+    let mut folders = Vec::new();
     for folder in Path::new(cwd).ancestors().filter_map(Path::to_str) {
-        let items = match tree.list(folder) {
-            Ok(items) => items,
-            Err(error) if is_absent(&error) => {
-                if levels.is_empty() {
-                    tree.left_out(folder, &error.message);
-                }
-                break;
-            }
+        // A file in a work tree or a submodule, a folder in a clone.
+        let is_root = match tree.read(&join(folder, ".git"), 0) {
+            Ok(_) => true,
+            Err(error) if is_no_file(&error) => true,
+            Err(error) if error.kind == ErrorKind::NotFound => false,
+            Err(error) if error.kind == ErrorKind::Denied => break,
             Err(error) => return Err(error),
         };
-        let is_file = |name: &&String| {
-            let mut files = items.iter().filter(|item| item.node == Node::File);
-            files.any(|item| file_name(item) == *name)
-        };
-        levels.push(Level {
-            folder: folder.to_owned(),
-            names: settings.names.iter().filter(is_file).cloned().collect(),
-        });
-        // A folder in a clone, a file in a work tree or a submodule.
-        if items.iter().any(|item| file_name(item) == ".git") {
-            return Ok(levels);
+        folders.push(folder);
+        if is_root {
+            return Ok(folders);
         }
     }
-    levels.truncate(1);
-    Ok(levels)
+    Ok(vec![cwd])
 }
 
-/// What may not be seen is as if it were not there.
-fn is_absent(error: &Error) -> bool {
-    matches!(error.kind, ErrorKind::Denied | ErrorKind::NotFound)
+/// A file that may or may not be there. What may not be seen is as if it were not there, but the
+/// operator is told.
+fn read(tree: &impl Tree, path: &str, length: u32) -> Result<Option<Contents>, Error> {
+    match tree.read(path, length) {
+        Ok(contents) => Ok(Some(contents)),
+        Err(error) if error.kind == ErrorKind::NotFound || is_no_file(&error) => Ok(None),
+        Err(error) if error.kind == ErrorKind::Denied => {
+            tree.left_out(path, &error.message);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
-fn file_name(item: &Item) -> &str {
-    item.path.rsplit('/').next().unwrap_or(&item.path)
+/// There is a folder, or something else that is no file.
+fn is_no_file(error: &Error) -> bool {
+    error.kind == ErrorKind::Invalid && error.code == "not-a-file"
 }
 
 fn join(folder: &str, name: &str) -> String {

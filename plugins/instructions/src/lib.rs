@@ -73,10 +73,6 @@ impl raddle_sdk::settings::Guest for Plugin {
 struct Granted;
 
 impl Tree for Granted {
-    fn list(&self, folder: &str) -> Result<Vec<workspace::Item>, Error> {
-        workspace::list_items(folder)
-    }
-
     fn read(&self, path: &str, length: u32) -> Result<workspace::Contents, Error> {
         workspace::read(path, 0, length)
     }

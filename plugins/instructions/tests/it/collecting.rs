@@ -93,7 +93,10 @@ fn a_session_outside_the_grant_has_none_and_the_operator_is_told() {
         .with_folder("granted")
         .grant("granted");
     assert_eq!(shown(&disk, "elsewhere"), pairs(&[]));
-    assert_eq!(disk.left_out(), ["elsewhere: outside the granted folders"]);
+    assert_eq!(
+        disk.left_out(),
+        ["elsewhere/AGENTS.md: outside the granted folders"]
+    );
 }
 
 #[test]
@@ -125,6 +128,8 @@ fn a_link_that_leaves_the_grant_is_no_instruction_file() {
         .grant("repository");
     std::os::unix::fs::symlink("../secret.md", disk.path("repository/AGENTS.md")).expect("a link");
     assert_eq!(shown(&disk, "repository"), pairs(&[]));
+    let told = ["repository/AGENTS.md: outside the granted folders"];
+    assert_eq!(disk.left_out(), told);
 }
 
 #[test]

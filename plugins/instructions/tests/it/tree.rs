@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_plugin_instructions::Tree;
 use raddle_sdk::Error;
-use raddle_sdk::workspace::{Contents, Item, Node};
+use raddle_sdk::workspace::Contents;
 
 /// A scratch folder, of which a part is granted.
 pub(crate) struct Disk {
@@ -55,43 +55,25 @@ impl Disk {
         self.left_out.borrow().clone()
     }
 
+    /// Outside the grant it does not matter whether there is anything.
     fn check(&self, path: &str) -> Result<(), Error> {
+        let outside = || Error::denied("outside", "outside the granted folders");
+        if !Path::new(path).starts_with(&self.granted) {
+            return Err(outside());
+        }
         let real = Path::new(path).canonicalize();
         let real = real.map_err(|error| Error::not_found("missing", error.to_string()))?;
-        if real.starts_with(self.granted.canonicalize().expect("the grant exists")) {
-            return Ok(());
-        }
-        Err(Error::denied("outside", "outside the granted folders"))
+        let granted = self.granted.canonicalize().expect("the grant exists");
+        real.starts_with(granted).then_some(()).ok_or_else(outside)
     }
 }
 
 impl Tree for Disk {
-    fn list(&self, folder: &str) -> Result<Vec<Item>, Error> {
-        self.check(folder)?;
-        let mut items: Vec<Item> = fs::read_dir(folder)
-            .expect("a folder")
-            .map(|entry| {
-                let path = entry.expect("an entry").path();
-                let path_text = path.to_str().expect("UTF-8").to_owned();
-                let node = match self.check(&path_text) {
-                    Ok(()) if path.is_file() => Node::File,
-                    Ok(()) => Node::Folder,
-                    Err(_) => Node::Other,
-                };
-                Item {
-                    path: path_text,
-                    node,
-                    size: 0,
-                    modified: None,
-                }
-            })
-            .collect();
-        items.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(items)
-    }
-
     fn read(&self, path: &str, length: u32) -> Result<Contents, Error> {
         self.check(path)?;
+        if Path::new(path).is_dir() {
+            return Err(Error::invalid("not-a-file", "not a regular file"));
+        }
         let bytes =
             fs::read(path).map_err(|error| Error::denied("permission", error.to_string()))?;
         let kept = bytes.len().min(length as usize);
