@@ -61,7 +61,10 @@ pub fn find(text: &str, old: &str) -> Option<Hint> {
     if text.len() > SEARCHED {
         return None;
     }
-    let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
+    let unescaped = old
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("\\\"", "\"");
     if unescaped != old && text.contains(&unescaped) {
         return Some(Hint::Escapes);
     }

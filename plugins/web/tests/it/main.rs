@@ -1,0 +1,1 @@
+//! Tests at the plugin's public seam.
