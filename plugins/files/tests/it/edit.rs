@@ -70,7 +70,7 @@ fn every_byte_outside_the_match_stays() {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (seed >> 16) % below
     };
-    let pieces = ["a", "b", "\n", "\r\n", "é", "語", "\r", " "];
+    let pieces = ["a", "b", "\n", "\r\n", "é", "語", " "];
     for _ in 0..2000 {
         let mut text = |length: u32| -> String {
             (0..next(length))
