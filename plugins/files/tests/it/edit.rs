@@ -171,6 +171,26 @@ fn text_that_is_almost_there_is_pointed_at() {
         hint(file, "let cafe\u{301} = \"a\";"),
         Some(Hint::NormalForm { line: 2 })
     );
+    for (composed, decomposed) in [
+        (
+            "Ångström ế ё",
+            "A\u{30A}ngstro\u{308}m e\u{302}\u{301} е\u{308}",
+        ),
+        (
+            "かがぱ 한글",
+            "か\u{304B}\u{3099}\u{306F}\u{309A} \u{1112}\u{1161}\u{11AB}\u{1100}\u{1173}\u{11AF}",
+        ),
+    ] {
+        assert_eq!(
+            hint(composed, decomposed),
+            Some(Hint::NormalForm { line: 1 })
+        );
+        assert_eq!(
+            hint(decomposed, composed),
+            Some(Hint::NormalForm { line: 1 })
+        );
+    }
+    assert_eq!(hint("è", "é"), None);
     assert_eq!(
         hint(file, "let café = “a”;"),
         Some(Hint::Punctuation { line: 2 })
