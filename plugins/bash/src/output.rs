@@ -30,15 +30,17 @@ impl Raw<'_> {
             return around(first, left_out as u64, last);
         }
         let (first, last) = self.bytes.split_at(self.bytes.len() / 2);
-        let first = terminal::plain(whole_end(first));
-        let last = terminal::plain(whole_start(last));
+        let (first, last) = (whole_end(first), whole_start(last));
+        let halved = self.bytes.len() - first.len() - last.len();
+        let (first, last) = (terminal::plain(first), terminal::plain(last));
         let (shown_first, shown_last) = (start(&first, limit / 2), end(&last, limit / 2));
-        let left_out = first.len() - shown_first.len() + last.len() - shown_last.len();
-        around(shown_first, self.omitted + left_out as u64, shown_last)
+        let cut = first.len() - shown_first.len() + last.len() - shown_last.len();
+        let left_out = self.omitted + (halved + cut) as u64;
+        around(shown_first, left_out, shown_last)
     }
 }
 
-/// Bytes that are no text: more than a tenth of them control characters that no program writes
+/// Bytes that are no text: more than a fifth of them control characters that no program writes
 /// into text, or, where there are enough to judge by, more than three tenths not UTF-8.
 fn is_binary(bytes: &[u8]) -> bool {
     const JUDGED: usize = 32;
@@ -47,7 +49,7 @@ fn is_binary(bytes: &[u8]) -> bool {
         .filter(|byte| matches!(byte, 0x00..=0x06 | 0x0E..=0x1A | 0x1C..=0x1F))
         .count();
     let invalid: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
-    control * 10 > bytes.len() || (bytes.len() >= JUDGED && invalid * 10 > bytes.len() * 3)
+    control * 5 > bytes.len() || (bytes.len() >= JUDGED && invalid * 10 > bytes.len() * 3)
 }
 
 fn around(first: &str, left_out: u64, last: &str) -> String {

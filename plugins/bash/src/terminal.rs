@@ -2,7 +2,7 @@
 
 /// Plain text of `bytes`: escape sequences and control characters are gone, a line that was
 /// written over after a carriage return stands in its last form, and what is not UTF-8 is U+FFFD.
-pub fn plain(bytes: &[u8]) -> String {
+pub(crate) fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader {
         text: &text,
@@ -147,7 +147,9 @@ impl Reader<'_> {
                 }
                 // The terminator, or the beginning of another sequence.
                 '\u{1B}' => {
-                    let terminated = rest.get(place + 1..).is_some_and(|rest| rest.starts_with('\\'));
+                    let terminated = rest
+                        .get(place + 1..)
+                        .is_some_and(|rest| rest.starts_with('\\'));
                     self.position += if terminated { place + 2 } else { place };
                     return;
                 }

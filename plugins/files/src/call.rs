@@ -94,13 +94,13 @@ pub fn read(host: &impl Host, folder: Option<&str>, call: &Read) -> Result<Answe
     let contents = file::read_whole(host, &call.path)?;
     let text = Text::of(&contents.bytes).map_err(|reason| {
         Error::invalid(
-"not-text",
-format!(
+            "not-text",
+            format!(
                 "cannot show {} ({} bytes): {reason}",
                 call.path,
                 contents.bytes.len()
             ),
-)
+        )
     })?;
     let page = text.page(call.offset.unwrap_or(1), call.limit, PAGE);
     Seen::of(host, folder, &call.path)?.read(&contents.digest)?;
@@ -131,9 +131,9 @@ pub fn write(host: &impl Host, folder: Option<&str>, call: &Write) -> Result<Ans
 format!(
                 "{path} exists and was not read in this session: read it before writing over it, or write to another path"
             ),
-        },
+        ),
         _ => error,
-))?;
+    })?;
     seen.written(&digest)?;
     let lines = content.lines().count();
     Ok(Answer {
@@ -153,12 +153,15 @@ pub fn edit(host: &impl Host, folder: Option<&str>, call: &Edit) -> Result<Answe
     for _ in 0..ATTEMPTS {
         let seen = Seen::of(host, folder, path)?;
         let contents = file::read_whole(host, path)?;
-        if seen.digest.as_ref().is_some_and(|seen| *seen != contents.digest) {
+        if seen
+            .digest
+            .as_ref()
+            .is_some_and(|seen| *seen != contents.digest)
+        {
             return Err(stale(path));
         }
-        let edited = edit::apply(&contents.bytes, &call.old, &call.new, call.replace_all).map_err(
-            |error| Error::invalid(error.code(), format!("{path}: {error}")),
-        )?;
+        let edited = edit::apply(&contents.bytes, &call.old, &call.new, call.replace_all)
+            .map_err(|error| Error::invalid(error.code(), format!("{path}: {error}")))?;
         match host.replace(path, &edited.bytes, Some(&contents.digest)) {
             Ok(digest) => {
                 seen.written(&digest)?;
@@ -175,13 +178,22 @@ pub fn edit(host: &impl Host, folder: Option<&str>, call: &Edit) -> Result<Answe
 
 /// Lists a folder.
 pub fn list(host: &impl Host, call: &List) -> Result<Answer, Error> {
-    let path = call.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+    let path = call
+        .path
+        .as_deref()
+        .filter(|path| !path.is_empty())
+        .unwrap_or(".");
     let items = host.list_items(path)?;
     let rows = items.iter().map(|item| {
         let name = item.path.rsplit('/').next().unwrap_or(&item.path);
         row(name, item)
     });
-    Ok(listing(rows, items.len(), MOST as usize, "the folder is empty"))
+    Ok(listing(
+        rows,
+        items.len(),
+        MOST as usize,
+        "the folder is empty",
+    ))
 }
 
 /// Finds files by glob.
@@ -189,7 +201,12 @@ pub fn find(host: &impl Host, call: &Find) -> Result<Answer, Error> {
     let limit = call.limit.unwrap_or(USUAL).clamp(1, MOST);
     let items = host.find(&call.glob, limit + 1)?;
     let rows = items.iter().map(|item| row(&item.path, item));
-    Ok(listing(rows, items.len(), limit as usize, "no file matches"))
+    Ok(listing(
+        rows,
+        items.len(),
+        limit as usize,
+        "no file matches",
+    ))
 }
 
 /// Searches lines by regular expression.
@@ -199,19 +216,28 @@ pub fn search(host: &impl Host, call: &Search) -> Result<Answer, Error> {
     let rows = found.iter().map(|found| {
         let line = found.text.trim_end_matches(['\r', '\n']);
         let shown = cut(line, FOUND_CHARACTERS);
-        let more = if shown.len() < line.len() { " […]" } else { "" };
+        let more = if shown.len() < line.len() {
+            " […]"
+        } else {
+            ""
+        };
         format!("{}:{}: {shown}{more}", found.path, found.line)
     });
-    Ok(listing(rows, found.len(), limit as usize, "no line matches"))
+    Ok(listing(
+        rows,
+        found.len(),
+        limit as usize,
+        "no line matches",
+    ))
 }
 
 fn stale(path: &str) -> Error {
     Error::conflict(
-"stale",
-format!(
+        "stale",
+        format!(
             "{path} was changed by somebody else since it was last read; nothing was written: read it again"
         ),
-)
+    )
 }
 
 fn edited_answer(path: &str, lines: &[usize], digest: String) -> Answer {
@@ -236,12 +262,7 @@ fn row(name: &str, item: &Item) -> String {
 }
 
 /// Rows one per line, as many as fit in `limit` and [`LIST_BYTES`]; `empty` if there are none.
-fn listing(
-    rows: impl Iterator<Item = String>,
-    all: usize,
-    limit: usize,
-    empty: &str,
-) -> Answer {
+fn listing(rows: impl Iterator<Item = String>, all: usize, limit: usize, empty: &str) -> Answer {
     let mut text = String::new();
     let mut shown = 0;
     for row in rows.take(limit) {

@@ -62,11 +62,19 @@ pub fn apply(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Edited, Ed
     }
     let body = Unified::of(text.body);
     let places: Vec<usize> = if all {
-        body.text.match_indices(&old).map(|(place, _)| place).collect()
+        body.text
+            .match_indices(&old)
+            .map(|(place, _)| place)
+            .collect()
     } else {
         overlapping(&body.text, &old)
     };
-    let lines = |places: &[usize]| places.iter().map(|place| line_at(&body.text, *place)).collect();
+    let lines = |places: &[usize]| {
+        places
+            .iter()
+            .map(|place| line_at(&body.text, *place))
+            .collect()
+    };
     match places.len() {
         0 => Err(EditError::NotFound(hint::find(&body.text, &old))),
         count if count > 1 && !all => Err(EditError::Ambiguous {
@@ -136,9 +144,8 @@ impl<'a> Unified<'a> {
 
     /// The original bytes of `text[start..end]`.
     fn original_between(&self, start: usize, end: usize) -> &'a str {
-        let original = |position: usize| {
-            position + self.pairs.partition_point(|pair| *pair < position)
-        };
+        let original =
+            |position: usize| position + self.pairs.partition_point(|pair| *pair < position);
         self.original
             .get(original(start)..original(end))
             .unwrap_or_default()

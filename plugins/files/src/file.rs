@@ -18,7 +18,7 @@ const ATTEMPTS: usize = 4;
 const SUGGESTED: usize = 3;
 
 /// The whole of one version of a file.
-pub fn read_whole(host: &impl Host, path: &str) -> Result<Contents, Error> {
+pub(crate) fn read_whole(host: &impl Host, path: &str) -> Result<Contents, Error> {
     'attempts: for _ in 0..ATTEMPTS {
         let mut whole = host
             .read(path, 0, PIECE)
@@ -39,19 +39,19 @@ pub fn read_whole(host: &impl Host, path: &str) -> Result<Contents, Error> {
         return Ok(whole);
     }
     Err(Error::conflict(
-"changing",
-format!("{path} keeps changing while it is read: try again later"),
-))
+        "changing",
+        format!("{path} keeps changing while it is read: try again later"),
+    ))
 }
 
 fn too_large(path: &str) -> Error {
     Error::limit(
-"too-large",
-format!(
+        "too-large",
+        format!(
             "{path} is larger than {} MiB: search it, or take a part of it with a command",
             LARGEST >> 20
         ),
-)
+    )
 }
 
 /// `error`, with what to do about it where that can be found out.

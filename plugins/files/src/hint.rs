@@ -3,8 +3,7 @@
 
 use std::fmt;
 
-use unicode_normalization::UnicodeNormalization as _;
-
+use crate::decomposed::decomposed;
 use crate::text::{cut, line_at};
 
 /// Files longer than this get no hint that needs a changed copy of the text.
@@ -61,11 +60,14 @@ pub fn find(text: &str, old: &str) -> Option<Hint> {
     if text.len() > SEARCHED {
         return None;
     }
-    let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
+    let unescaped = old
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("\\\"", "\"");
     if unescaped != old && text.contains(&unescaped) {
         return Some(Hint::Escapes);
     }
-    if let Some(line) = line_alike(text, old, |text| text.nfc().collect()) {
+    if let Some(line) = line_alike(text, old, decomposed) {
         return Some(Hint::NormalForm { line });
     }
     if let Some(line) = line_alike(text, old, plain_punctuation) {
@@ -149,7 +151,7 @@ fn line_alike(text: &str, old: &str, fold: impl Fn(&str) -> String) -> Option<us
 /// ASCII for the typographic characters that models and editors swap for each other.
 fn plain_punctuation(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for character in text.nfc() {
+    for character in decomposed(text).chars() {
         match character {
             '\u{2018}'..='\u{201B}' | '\u{2032}' => plain.push('\''),
             '\u{201C}'..='\u{201F}' | '\u{2033}' => plain.push('"'),

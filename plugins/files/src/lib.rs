@@ -2,6 +2,7 @@
 //! over the `workspace` import. What the model sees of it, and what it costs, stands in README.md.
 
 pub mod call;
+mod decomposed;
 pub mod edit;
 mod file;
 pub mod hint;

@@ -62,12 +62,9 @@ impl Settings {
     fn tool(&self, kind: Kind) -> Tool {
         Tool {
             name: format!("{}{}", self.prefix, kind.name()),
-            description: self.named(kind.description()),
+            description: kind.description().to_owned(),
             parameters: kind.parameters().to_owned(),
-            guidance: (kind == Kind::Read).then(|| Guidance {
-                order: GUIDANCE_ORDER,
-                text: self.named(include_prompt!("read-guidance.md")),
-            }),
+            guidance: (kind == Kind::Read).then(|| self.guidance()),
             hints: kind
                 .hints()
                 .iter()
@@ -76,12 +73,12 @@ impl Settings {
         }
     }
 
-    /// `words` with the names that the tools have here in place of `{read}` and the like.
-    fn named(&self, words: &str) -> String {
-        Kind::ALL.into_iter().fold(words.to_owned(), |words, kind| {
-            let name = kind.name();
-            words.replace(&format!("{{{name}}}"), &format!("{}{name}", self.prefix))
-        })
+    fn guidance(&self) -> Guidance {
+        let name = format!("{}{}", self.prefix, Kind::Read.name());
+        Guidance {
+            order: GUIDANCE_ORDER,
+            text: include_prompt!("read-guidance.md").replace("{tool}", &name),
+        }
     }
 }
 

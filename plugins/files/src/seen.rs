@@ -8,16 +8,16 @@ use raddle_sdk::{Error, ErrorKind};
 use crate::host::Host;
 
 /// The version of one file that the agent knows.
-pub struct Seen<'a, H: Host> {
+pub(crate) struct Seen<'a, H: Host> {
     host: &'a H,
     key: String,
     /// Digest of that version; none if the file was not read in this session.
-    pub digest: Option<String>,
+    pub(crate) digest: Option<String>,
 }
 
 impl<'a, H: Host> Seen<'a, H> {
     /// Looks `path` up. Both ways to write a path in `folder` mean the same file.
-    pub fn of(host: &'a H, folder: Option<&str>, path: &str) -> Result<Self, Error> {
+    pub(crate) fn of(host: &'a H, folder: Option<&str>, path: &str) -> Result<Self, Error> {
         let key = format!("seen:{}", normal(folder, path));
         let digest = match host.get(&key) {
             Err(error) if error.kind == ErrorKind::Unavailable => None,
@@ -27,7 +27,7 @@ impl<'a, H: Host> Seen<'a, H> {
     }
 
     /// The agent has read version `digest`.
-    pub fn read(&self, digest: &str) -> Result<(), Error> {
+    pub(crate) fn read(&self, digest: &str) -> Result<(), Error> {
         if self.digest.as_deref() == Some(digest) {
             return Ok(());
         }
@@ -36,7 +36,7 @@ impl<'a, H: Host> Seen<'a, H> {
 
     /// The agent has made version `digest` of the version looked up. If another of its calls has
     /// recorded a version meanwhile, that one is newer and stays.
-    pub fn written(&self, digest: &str) -> Result<(), Error> {
+    pub(crate) fn written(&self, digest: &str) -> Result<(), Error> {
         let expected = self.digest.as_deref();
         within_session(self.host.swap(&self.key, expected, digest).map(|_| ()))
     }

@@ -113,7 +113,11 @@ impl<'a> Text<'a> {
                 break;
             }
             shortened += usize::from(shown.len() < line.len());
-            page.first = if page.first == 0 { index + 1 } else { page.first };
+            page.first = if page.first == 0 {
+                index + 1
+            } else {
+                page.first
+            };
             page.last = index + 1;
             page.text.push_str(&row);
         }

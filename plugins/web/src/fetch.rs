@@ -61,11 +61,20 @@ pub fn fetch(
     settings: &Settings,
 ) -> Result<Answer, Error> {
     let address = Address::parse(&arguments.url).map_err(|reason| {
-        Error::invalid("address", format!("cannot fetch {:?}: {reason}", arguments.url))
+        Error::invalid(
+            "address",
+            format!("cannot fetch {:?}: {reason}", arguments.url),
+        )
     })?;
     let (address, response) = follow(http, address, settings.page_bytes as usize)?;
     let page = page(&address, &response)?;
-    Ok(answer(&address, &response, &page, arguments.offset, settings))
+    Ok(answer(
+        &address,
+        &response,
+        &page,
+        arguments.offset,
+        settings,
+    ))
 }
 
 /// The page at `address`, or where that leads.
@@ -81,7 +90,9 @@ fn follow(
                 address = address.join(location).map_err(|reason| {
                     Error::failed(
                         "redirect",
-                        format!("{address} leads to {location:?}, which cannot be fetched: {reason}"),
+                        format!(
+                            "{address} leads to {location:?}, which cannot be fetched: {reason}"
+                        ),
                     )
                 })?;
             }
@@ -165,7 +176,9 @@ fn answer(
     }
     if response.more {
         let bytes = response.body.len();
-        text.push_str(&format!("[only the first {bytes} bytes of the page were fetched]\n"));
+        text.push_str(&format!(
+            "[only the first {bytes} bytes of the page were fetched]\n"
+        ));
     }
     Answer {
         text,

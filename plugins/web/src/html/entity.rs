@@ -45,8 +45,8 @@ fn one(text: &str, strict: bool) -> Option<(char, usize)> {
         Some(number) => numbered(number)?,
         None => named(name)?,
     };
-    let lenient = !strict
-        && (name.starts_with('#') || matches!(name, "amp" | "lt" | "gt" | "quot" | "nbsp"));
+    let lenient =
+        !strict && (name.starts_with('#') || matches!(name, "amp" | "lt" | "gt" | "quot" | "nbsp"));
     (complete || lenient).then_some((character, 1 + length + usize::from(complete)))
 }
 

@@ -117,7 +117,10 @@ impl Renderer {
             }
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.writer.lines(2);
-                let level = name.bytes().nth(1).map_or(1, |digit| usize::from(digit - b'0'));
+                let level = name
+                    .as_bytes()
+                    .get(1)
+                    .map_or(1, |digit| usize::from(digit - b'0'));
                 self.writer.mark(&"#".repeat(level));
                 self.writer.space();
             }

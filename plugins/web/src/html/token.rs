@@ -103,7 +103,9 @@ impl<'a> Tokens<'a> {
 
     fn start_tag(&mut self) -> Token {
         self.take(1);
-        let name = self.take_while(|character| is_name(&character)).to_ascii_lowercase();
+        let name = self
+            .take_while(|character| is_name(&character))
+            .to_ascii_lowercase();
         let mut tag = Tag {
             name,
             closed: false,
@@ -177,7 +179,10 @@ impl<'a> Tokens<'a> {
                 after
                     .get(..name.len())
                     .is_some_and(|own| own.eq_ignore_ascii_case(name))
-                    && !after.chars().nth(name.len()).is_some_and(|next| is_name(&next))
+                    && !after
+                        .chars()
+                        .nth(name.len())
+                        .is_some_and(|next| is_name(&next))
             })
             .unwrap_or(self.rest.len());
         let text = self.take(end);
