@@ -1,1 +1,3 @@
+//! The plugin runtime of Raddle.
 
+pub mod imports;
