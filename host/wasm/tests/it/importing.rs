@@ -24,6 +24,7 @@ struct Inner {
     progress: Mutex<Vec<(String, Option<String>, Progress)>>,
     /// Whether reading never answers.
     stuck: bool,
+    asked: tokio::sync::Notify,
     dropped: AtomicBool,
 }
 
@@ -49,6 +50,11 @@ impl Services {
             session: Some(Arc::new(self.clone())),
             call_id: Some("call-1".to_owned()),
         }
+    }
+
+    /// Waits until somebody asks a stuck session.
+    pub(crate) async fn asked(&self) {
+        self.0.asked.notified().await;
     }
 
     /// Whether a question to a stuck session was given up.
@@ -94,6 +100,7 @@ impl SessionServices for Services {
         Box::pin(async move {
             if self.0.stuck {
                 let _given = Given(&self.0.dropped);
+                self.0.asked.notify_one();
                 return std::future::pending().await;
             }
             tokio::task::yield_now().await;

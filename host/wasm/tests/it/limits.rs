@@ -96,10 +96,14 @@ async fn a_host_call_that_never_answers_is_in_the_time_limit() {
                 (func $get (param i32 i32 i32)))"#,
         )
         .rendering("(call $get (i32.const 1100) (i32.const 1) (i32.const 1024)) (i32.const 1024)");
-    let plugin = load_briefly(guest).await;
+    let limits = Limits {
+        timeout: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let plugin = load_spec(limited(guest.build(), limits)).await;
     let services = Services::stuck();
     let fault = fault(render(&*plugin, &services.caller()).await);
-    assert_eq!(fault, limit(LimitKind::Time, "80 ms"));
+    assert_eq!(fault, limit(LimitKind::Time, "1 s"));
     assert!(services.was_dropped());
 }
 
@@ -154,7 +158,7 @@ async fn the_initial_memory_counts() {
 #[tokio::test]
 async fn memories_count_together() {
     let guest = Guest::new()
-        .core("(memory $second 500) (memory $third 500)")
+        .core("(memory $second 600) (memory $third 600)")
         .rendering("(i32.const 0)");
     let plugin = load(guest.build()).await;
     let fault = fault(render(&*plugin, &Caller::default()).await);
@@ -352,7 +356,7 @@ async fn limits_hold_without_a_pool() {
         Guest::new().rendering("(i32.const 0)").build(),
         Guest::new().rendering(bomb).build(),
         Guest::new()
-            .core("(memory $second 500) (memory $third 500)")
+            .core("(memory $second 600) (memory $third 600)")
             .rendering("(i32.const 0)")
             .build(),
     ];

@@ -6,6 +6,7 @@
 )]
 
 mod cache;
+mod capabilities;
 mod contributing;
 mod guest;
 mod importing;

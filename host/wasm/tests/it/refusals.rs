@@ -199,8 +199,8 @@ async fn a_function_of_another_type_is_named() {
 async fn a_record_or_enum_of_another_time_is_found_in_every_function() {
     let guest = Guest::new()
         .edit(
-            "enum lifetime { deployment, session, turn, step }",
-            "enum lifetime { deployment, session, turn }",
+            "    /// Asked for before every model request.\n    step,\n",
+            "",
         )
         .export("sections")
         .export("variables");
