@@ -45,19 +45,21 @@ impl From<anyhow::Error> for Failure {
 }
 
 impl fmt::Display for Failure {
-    /// One line for each thing that is wrong, each starting with `error: `.
+    /// One line for each thing that is wrong.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = match self {
+        match self {
             Self::Bad(findings) => {
-                for finding in findings {
-                    writeln!(formatter, "error: {finding}")?;
+                for (index, finding) in findings.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { "\n" };
+                    write!(formatter, "{separator}{finding}")?;
                 }
-                return Ok(());
+                Ok(())
             }
-            Self::Misuse(message) | Self::Stopped(message) => one_line(message),
-            Self::Unable(error) => one_line(&format!("{error:#}")),
-            Self::Interrupted => "interrupted".to_owned(),
-        };
-        writeln!(formatter, "error: {line}")
+            Self::Misuse(message) | Self::Stopped(message) => {
+                formatter.write_str(&one_line(message))
+            }
+            Self::Unable(error) => formatter.write_str(&one_line(&format!("{error:#}"))),
+            Self::Interrupted => formatter.write_str("interrupted"),
+        }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use raddle_wasm::Limits;
+use raddle_wasm::grants::{Access, Directory, Grants, HttpHost, ProcessGrant, WorkspaceGrant};
+
 use super::reader::{Item, Table};
-use super::{Directory, GrantedDirectory, Grants, Limits, ProcessGrant, values};
+use super::values;
 
 /// How the config names the session's directory.
 const SESSION: &str = "<session>";
@@ -16,7 +19,8 @@ pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
         .into_iter()
         .filter_map(|table| granted_directory(table, base))
         .collect();
-    let http = table.get("http").and_then(|item| item.table()).map(hosts);
+    let http = table.get("http").and_then(|item| item.table());
+    let http = http.map(hosts).unwrap_or_default();
     let process = table
         .get("process")
         .and_then(|item| item.table())
@@ -32,46 +36,50 @@ pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
     }
 }
 
-/// Reads `limits`.
+/// Reads `limits`; the runtime's own stand for what is not written.
 pub(super) fn limits(mut table: Table<'_>) -> Limits {
-    let limits = Limits {
-        memory: table.get("memory").and_then(|item| item.size()),
-        timeout: table.get("timeout").and_then(|item| item.duration()),
-        output: table.get("output").and_then(|item| item.size()),
+    let mut limits = Limits::default();
+    let bytes = |item: Item<'_>| {
+        let bytes = item.size()?;
+        // More than this machine could address is no limit either way.
+        Some(usize::try_from(bytes).unwrap_or(usize::MAX))
     };
+    if let Some(memory) = table.get("memory").and_then(bytes) {
+        limits.memory = memory;
+    }
+    if let Some(timeout) = table.get("timeout").and_then(|item| item.duration()) {
+        limits.timeout = timeout;
+    }
+    if let Some(output) = table.get("output").and_then(bytes) {
+        limits.output = output;
+    }
     table.close();
     limits
 }
 
-fn granted_directory(mut table: Table<'_>, base: &Path) -> Option<GrantedDirectory> {
+fn granted_directory(mut table: Table<'_>, base: &Path) -> Option<WorkspaceGrant> {
     let remedy = "write `dir = \"<session>\"` or a path";
     let dir = table
         .require("dir", remedy)
         .and_then(|item| directory(&item, base));
-    let modes = [("ro", false), ("rw", true)];
-    let writable = table
+    let modes = [("ro", Access::Read), ("rw", Access::ReadWrite)];
+    let access = table
         .require("mode", "write `mode = \"ro\"` or `mode = \"rw\"`")
         .and_then(|item| item.choice(&modes));
     table.close();
-    Some(GrantedDirectory {
+    Some(WorkspaceGrant {
         directory: dir?,
-        writable: writable?,
+        access: access?,
     })
 }
 
-fn hosts(mut table: Table<'_>) -> Vec<String> {
+fn hosts(mut table: Table<'_>) -> Vec<HttpHost> {
     let hosts = table.require("hosts", "write `hosts = [\"api.example.com\"]`");
     let hosts = hosts.and_then(|item| item.list()).unwrap_or_default();
     let hosts = hosts.iter().filter_map(|item| {
-        let host = item.words()?;
-        if host.contains('/') || host.contains(char::is_whitespace) {
-            item.fault(format!(
-                "{} takes host names such as \"api.example.com\" or \"127.0.0.1:8080\", found \
-                 `{host}`",
-                item.label()
-            ));
-        }
-        Some(host.to_owned())
+        let host = HttpHost::parse(item.words()?);
+        host.map_err(|error| item.fault(format!("{}: {error}", item.label())))
+            .ok()
     });
     let hosts = hosts.collect();
     table.close();
@@ -100,7 +108,7 @@ fn process(mut table: Table<'_>, base: &Path) -> Option<ProcessGrant> {
     table.close();
     Some(ProcessGrant {
         programs,
-        cwd: cwd?,
+        directory: cwd?,
         environment,
     })
 }
@@ -117,5 +125,5 @@ fn directory(item: &Item<'_>, base: &Path) -> Option<Directory> {
         ));
         return None;
     }
-    Some(Directory::Fixed(base.join(written)))
+    Some(Directory::Path(base.join(written)))
 }

@@ -14,11 +14,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::anyhow;
 use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub(crate) use find::find;
+pub(crate) use schema::expand;
+
+use raddle_core::agent::Action;
+use raddle_core::prompt::Dynamic;
+use raddle_wasm::Limits;
+use raddle_wasm::grants::Grants;
 
 use crate::failure::Failure;
 use crate::report::{Finding, Lines, Place};
@@ -86,16 +93,6 @@ pub(crate) enum Provider {
     Replay,
 }
 
-/// Where `turn` and `step` text goes (`[prompt] dynamic`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Dynamic {
-    /// Behind the transcript, when it changed: the prefix stays cached.
-    #[default]
-    Tail,
-    /// Into the instructions.
-    Inline,
-}
-
 /// `[plugins.ID]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plugin {
@@ -109,7 +106,7 @@ pub(crate) struct Plugin {
     pub(crate) settings: Map<String, Value>,
     /// What it may touch.
     pub(crate) grants: Grants,
-    /// How much it may use; the runtime's own where absent.
+    /// How much it may use.
     pub(crate) limits: Limits,
     /// Left out instead of failing the deployment when it does not load.
     pub(crate) optional: bool,
@@ -122,57 +119,6 @@ pub(crate) enum Source {
     Standard(String),
     /// A file.
     File(PathBuf),
-}
-
-/// `grants` of a plugin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Grants {
-    /// Directories of the `workspace` import.
-    pub(crate) workspace: Vec<GrantedDirectory>,
-    /// Hosts of `wasi:http`.
-    pub(crate) http: Option<Vec<String>>,
-    /// Programs of the `process` import.
-    pub(crate) process: Option<ProcessGrant>,
-}
-
-/// A directory that plugins may see.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GrantedDirectory {
-    /// Which one.
-    pub(crate) directory: Directory,
-    /// Whether it may be written to.
-    pub(crate) writable: bool,
-}
-
-/// `grants.process`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProcessGrant {
-    /// Programs it may start.
-    pub(crate) programs: Vec<String>,
-    /// Where they start.
-    pub(crate) cwd: Directory,
-    /// Names of environment variables they see besides the harmless ones.
-    pub(crate) environment: Vec<String>,
-}
-
-/// A directory of a grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Directory {
-    /// `"<session>"`: the session's.
-    Session,
-    /// A fixed one.
-    Fixed(PathBuf),
-}
-
-/// `limits` of a plugin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// Bytes of memory, all together.
-    pub(crate) memory: Option<u64>,
-    /// Wall clock of one call.
-    pub(crate) timeout: Option<Duration>,
-    /// Bytes a call may return.
-    pub(crate) output: Option<u64>,
 }
 
 /// `[[permission.rule]]`.
@@ -188,43 +134,39 @@ pub(crate) struct PermissionRule {
     pub(crate) action: Action,
 }
 
-/// What a rule does with a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// It runs.
-    Allow,
-    /// The user decides.
-    Ask,
-    /// It is refused.
-    Deny,
-}
-
 impl Config {
-    /// Reads a file.
+    /// Reads a file that must be good.
     pub(crate) fn load(file: &Path) -> Result<Self, Failure> {
+        let (config, faults) = Self::read(file)?;
+        if faults.is_empty() {
+            Ok(config)
+        } else {
+            Err(Failure::Bad(faults))
+        }
+    }
+
+    /// Reads a file: what can be made of it, and everything that is wrong with it.
+    pub(crate) fn read(file: &Path) -> Result<(Self, Vec<Finding>), Failure> {
         let shown = shown(file);
         let bytes = std::fs::read(file).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::Misuse(format!(
                 "{shown}: there is no such file; `raddle init` writes one"
             )),
-            _ => Failure::Unable(anyhow::anyhow!("{shown}: cannot be read: {error}")),
+            _ => Failure::Unable(anyhow!("{shown}: cannot be read: {error}")),
         })?;
         let file = std::path::absolute(file)
-            .map_err(|error| Failure::Unable(anyhow::anyhow!("{shown}: {error}")))?;
-        let text = match std::str::from_utf8(&bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                let place = Lines::of(&good).place(good.len());
-                let message = "this is not UTF-8: save the file as UTF-8";
-                return Err(Failure::Bad(vec![Finding::at(&shown, Some(place), message)]));
-            }
-        };
-        Self::parse(&shown, &file, text).map_err(Failure::Bad)
+            .map_err(|error| Failure::Unable(anyhow!("{shown}: {error}")))?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let place = Lines::of(&good).place(good.len());
+            let message = "this is not UTF-8: save the file as UTF-8";
+            Failure::Bad(vec![Finding::at(&shown, Some(place), message)])
+        })?;
+        Ok(Self::parse(&shown, &file, text))
     }
 
     /// Reads a text. `shown` names the file in faults; `file` is its absolute path.
-    pub(crate) fn parse(shown: &str, file: &Path, text: &str) -> Result<Self, Vec<Finding>> {
+    pub(crate) fn parse(shown: &str, file: &Path, text: &str) -> (Self, Vec<Finding>) {
         let document = Document::new(shown, text);
         let values = document.parse();
         let syntax = document.fault_count();
@@ -233,12 +175,7 @@ impl Config {
         for (key, value) in &values {
             note_places(&mut config.places, &document, key.get_ref(), value);
         }
-        let faults = document.into_faults(&broken, syntax);
-        if faults.is_empty() {
-            Ok(config)
-        } else {
-            Err(faults)
-        }
+        (config, document.into_faults(&broken, syntax))
     }
 
     /// The folder that relative paths start from.

@@ -7,8 +7,8 @@ use toml::de::DeTable;
 
 use super::reader::{Document, Item, Table};
 use super::{
-    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants,
-    shown, values,
+    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown,
+    values,
 };
 use crate::standard;
 

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::{Config, Directory, Dynamic, Source};
+use raddle_core::prompt::Dynamic;
+use raddle_wasm::grants::{Access, Directory};
+
+use super::{Config, Source};
 
 const WHOLE: &str = include_str!("../../tests/fixtures/config/whole.toml");
 const FAULTY: &str = include_str!("../../tests/fixtures/config/faulty.toml");
@@ -12,12 +15,15 @@ const SYNTAX: &str = include_str!("../../tests/fixtures/config/syntax.toml");
 
 fn read(text: &str) -> Result<Config, String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/config/raddle.toml");
-    Config::parse("raddle.toml", &file, text).map_err(|faults| {
+    let (config, faults) = Config::parse("raddle.toml", &file, text);
+    if faults.is_empty() {
+        Ok(config)
+    } else {
         let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let faults = lines.join("\n");
         // Whether the current directory is above the fixtures or not.
-        faults.replace(&format!("{}/", env!("CARGO_MANIFEST_DIR")), "")
-    })
+        Err(faults.replace(&format!("{}/", env!("CARGO_MANIFEST_DIR")), ""))
+    }
 }
 
 fn faults(text: &str) -> String {
@@ -41,7 +47,8 @@ fn every_key_is_read() {
     assert!(matches!(&local.source, Source::File(file) if file.ends_with("config/whole.toml")));
     assert_eq!(local.grants.workspace.len(), 2);
     assert_eq!(local.grants.workspace[0].directory, Directory::Session);
-    assert!(local.grants.workspace[0].writable);
+    assert_eq!(local.grants.workspace[0].access, Access::ReadWrite);
+    assert_eq!(local.grants.http.len(), 2);
     insta::assert_debug_snapshot!("whole", (&config.model, &config.plugins[0].settings, &config.plugins[1].limits, &config.permissions, &config.allow));
 }
 
@@ -122,14 +129,12 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader(text in mutated()) {
         let file = Path::new("/nowhere/raddle.toml");
-        if let Err(faults) = Config::parse("raddle.toml", file, &text) {
-            prop_assert!(!faults.is_empty());
-            let lines = text.lines().count().max(1) + 1;
-            for fault in faults {
-                let place = fault.place.expect("a fault of a file has a place");
-                prop_assert!((1..=lines).contains(&place.line), "{fault}");
-                prop_assert_eq!(fault.to_string().lines().count(), 1);
-            }
+        let (_, faults) = Config::parse("raddle.toml", file, &text);
+        let lines = text.lines().count().max(1) + 1;
+        for fault in faults {
+            let place = fault.place.expect("a fault of a file has a place");
+            prop_assert!((1..=lines).contains(&place.line), "{fault}");
+            prop_assert_eq!(fault.to_string().lines().count(), 1);
         }
     }
 }
