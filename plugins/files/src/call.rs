@@ -2,8 +2,7 @@
 
 use raddle_sdk::workspace::{Item, Node};
 use raddle_sdk::{Error, ErrorKind};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::edit;
 use crate::file;
@@ -33,14 +32,52 @@ const LIST_BYTES: usize = 64 * 1024;
 const ATTEMPTS: usize = 4;
 
 /// What a call came to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// For the model.
     pub text: String,
     /// For front ends.
-    pub details: Value,
+    pub details: Details,
     /// The file it read or changed, and that version's digest.
     pub file: Option<(String, String)>,
+}
+
+/// A result for front ends, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Details {
+    /// Lines of a file were shown.
+    Shown {
+        /// Its path.
+        path: String,
+        /// Number of the first line, 0 if there is none.
+        first: usize,
+        /// Number of the last line.
+        last: usize,
+        /// Lines of the whole file.
+        total: usize,
+    },
+    /// A file was written.
+    Written {
+        /// Its path.
+        path: String,
+        /// Bytes of it.
+        bytes: usize,
+    },
+    /// A file was edited.
+    Edited {
+        /// Its path.
+        path: String,
+        /// Lines where the replaced text began.
+        lines: Vec<usize>,
+    },
+    /// A list was given.
+    Listed {
+        /// Entries of it that are shown.
+        shown: usize,
+        /// There are more.
+        more: bool,
+    },
 }
 
 /// Arguments of `read`.
@@ -106,9 +143,12 @@ pub fn read(host: &impl Host, folder: Option<&str>, call: &Read) -> Result<Answe
     Seen::of(host, folder, &call.path)?.read(&contents.digest)?;
     Ok(Answer {
         text: page.text,
-        details: json!({
-            "path": call.path, "first": page.first, "last": page.last, "total": page.total,
-        }),
+        details: Details::Shown {
+            path: call.path.clone(),
+            first: page.first,
+            last: page.last,
+            total: page.total,
+        },
         file: Some((call.path.clone(), contents.digest)),
     })
 }
@@ -138,7 +178,10 @@ format!(
     let lines = content.lines().count();
     Ok(Answer {
         text: format!("wrote {path}: {lines} lines, {} bytes", content.len()),
-        details: json!({ "path": path, "lines": lines, "bytes": content.len() }),
+        details: Details::Written {
+            path: path.clone(),
+            bytes: content.len(),
+        },
         file: Some((path.clone(), digest)),
     })
 }
@@ -248,7 +291,10 @@ fn edited_answer(path: &str, lines: &[usize], digest: String) -> Answer {
     };
     Answer {
         text: format!("edited {path}: {places}"),
-        details: json!({ "path": path, "lines": lines }),
+        details: Details::Edited {
+            path: path.to_owned(),
+            lines: lines.to_vec(),
+        },
         file: Some((path.to_owned(), digest)),
     }
 }
@@ -280,7 +326,10 @@ fn listing(rows: impl Iterator<Item = String>, all: usize, limit: usize, empty: 
     }
     Answer {
         text,
-        details: json!({ "shown": shown, "more": shown < all }),
+        details: Details::Listed {
+            shown,
+            more: shown < all,
+        },
         file: None,
     }
 }

@@ -83,7 +83,7 @@ fn explained(host: &impl Host, path: &str, error: Error) -> Error {
 fn names_alike(host: &impl Host, path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let stem = |name: &str| {
-        let name = name.to_lowercase();
+        let name = name.to_ascii_lowercase();
         name.rsplit_once('.')
             .map_or(name.clone(), |(stem, _)| stem.to_owned())
     };
