@@ -23,7 +23,7 @@ const MOST: u32 = 1000;
 const USUAL: u32 = 200;
 
 /// Characters shown of one line that a search found.
-const FOUND_CHARACTERS: usize = 300;
+const FOUND_CHARACTERS: usize = 512;
 
 /// Bytes of one list.
 const LIST_BYTES: usize = 64 * 1024;
@@ -157,23 +157,19 @@ pub fn read(host: &impl Host, folder: Option<&str>, call: &Read) -> Result<Answe
 pub fn write(host: &impl Host, folder: Option<&str>, call: &Write) -> Result<Answer, Error> {
     let Write { path, content } = call;
     let seen = Seen::of(host, folder, path)?;
-    let replaced = match host.replace(path, content.as_bytes(), seen.digest.as_deref()) {
-        // It was there when it was read and is gone: nothing of anybody's is overwritten.
-        Err(error) if error.kind == ErrorKind::NotFound && seen.digest.is_some() => {
-            host.replace(path, content.as_bytes(), None)
-        }
-        other => other,
-    };
-    let digest = replaced.map_err(|error| match (error.kind, &seen.digest) {
-        (ErrorKind::Conflict, Some(_)) => stale(path),
-        (ErrorKind::Conflict, None) => Error::conflict(
-"not-read",
-format!(
+    let write = |base| host.replace(path, content.as_bytes(), base);
+    let written = match (write(seen.digest.as_deref()), &seen.digest) {
+        // Either somebody changed it since it was read, or it is gone: then it may be made anew.
+        (Err(error), Some(_)) if is_changed(&error) => write(None).map_err(|_| stale(path)),
+        (Err(error), None) if is_changed(&error) => Err(Error::conflict(
+            "not-read",
+            format!(
                 "{path} exists and was not read in this session: read it before writing over it, or write to another path"
             ),
-        ),
-        _ => error,
-    })?;
+        )),
+        (other, _) => other,
+    };
+    let digest = written?;
     seen.written(&digest)?;
     let lines = content.lines().count();
     Ok(Answer {
@@ -212,7 +208,7 @@ pub fn edit(host: &impl Host, folder: Option<&str>, call: &Edit) -> Result<Answe
             }
             // Changed between the two calls. If that was another call of this session, the edit
             // is made on its result; if not, the next round says so.
-            Err(error) if error.kind == ErrorKind::Conflict => {}
+            Err(error) if is_changed(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -272,6 +268,11 @@ pub fn search(host: &impl Host, call: &Search) -> Result<Answer, Error> {
         limit as usize,
         "no line matches",
     ))
+}
+
+/// The file is not the version that was to be replaced; it may be gone.
+fn is_changed(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Conflict | ErrorKind::NotFound)
 }
 
 fn stale(path: &str) -> Error {

@@ -97,5 +97,5 @@ fn a_long_line_that_was_found_is_cut() {
     let folder = Folder::new();
     folder.put("a", format!("語{}\n", "語".repeat(1000)));
     let answer = folder.call("search", json!({ "pattern": "語" })).unwrap();
-    assert_eq!(answer.text, format!("a:1: {} […]\n", "語".repeat(300)));
+    assert_eq!(answer.text, format!("a:1: {} […]\n", "語".repeat(512)));
 }
