@@ -1,6 +1,6 @@
 //! `raddle check`: everything that can be known of a deployment without running it.
 
-use raddle_core::prompt::restated;
+use raddle_core::prompt::{Problem, restated};
 use serde::Serialize;
 
 use super::Place;
@@ -56,9 +56,17 @@ async fn restated_facts(config: &Config, examined: &Examined) -> Vec<Finding> {
     let findings = restated(registry, model, &config.allow).await;
     findings
         .iter()
-        .filter(|finding| !(examined.partial && finding.is_about_absence()))
-        .map(|finding| config.finding(&["plugins", finding.plugin()], finding.to_string()))
+        .filter(|finding| !(examined.partial && is_about_absence(&finding.problem)))
+        .map(|finding| config.finding(&["plugins", &finding.plugin], finding.to_string()))
         .collect()
+}
+
+/// Whether it may be only that a plugin is missing, which another finding already names.
+fn is_about_absence(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::MissingTool { .. } | Problem::Template { .. }
+    )
 }
 
 impl Report {

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 pub(crate) use input::{Input, Line, TerminalAsker};
 pub(crate) use progress::CompileProgress;
 pub(crate) use screen::{JsonLines, Screen};
-pub(crate) use style::{Style, harmless, shortened};
+pub(crate) use style::{Style, shortened};
 
 use crate::failure::Failure;
 

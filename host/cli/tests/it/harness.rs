@@ -2,8 +2,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 
 /// Folders that nobody else uses.
 pub struct Home {
@@ -83,4 +86,68 @@ impl Done {
 /// Compiled plugins are shared by all tests: what they hold does not depend on who asks.
 fn shared_cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+/// A server on loopback that gives its answers one after the other.
+pub struct Server {
+    pub url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+/// What arrived.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub head: String,
+    pub body: String,
+}
+
+/// A stream of chunks, as OpenAI's chat API ends one.
+pub fn sse(chunks: &[&str]) -> String {
+    let events = chunks.iter().map(|chunk| format!("data: {chunk}\n\n"));
+    events.chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+impl Server {
+    pub fn start(answers: Vec<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
+        let seen = Arc::clone(&requests);
+        std::thread::spawn(move || {
+            for answer in answers {
+                let Ok((stream, _)) = listener.accept() else {
+                    return;
+                };
+                let request = serve(stream, &answer);
+                seen.lock().expect("no panic").push(request);
+            }
+        });
+        Self { url, requests }
+    }
+
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().expect("no panic").clone()
+    }
+}
+
+fn serve(stream: TcpStream, answer: &str) -> Request {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut head).expect("a line"), 0, "{head}");
+    }
+    let lower = head.to_lowercase();
+    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = length.expect("a length").trim().parse().expect("a number");
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    let reply = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
+        answer.len()
+    );
+    reader.get_mut().write_all(reply.as_bytes()).expect("written");
+    Request {
+        head,
+        body: String::from_utf8(body).expect("text"),
+    }
 }
