@@ -19,8 +19,8 @@ fn main() -> io::Result<()> {
     let plugins = workspace.join("plugins");
     let folder = |name| env::var_os(name).map(PathBuf::from);
     let target = folder("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let components = folder("RADDLE_COMPONENTS")
-        .unwrap_or_else(|| workspace.join(target).join("components"));
+    let components =
+        folder("RADDLE_COMPONENTS").unwrap_or_else(|| workspace.join(target).join("components"));
     // Cargo runs this again on every build while a watched folder is missing.
     fs::create_dir_all(&components)?;
     println!("cargo::rerun-if-changed={}", components.display());
@@ -46,7 +46,10 @@ fn main() -> io::Result<()> {
         let _ = writeln!(source, "    Standard {{ name: {name:?}, built: {bytes} }},");
     }
     source.push(']');
-    fs::write(PathBuf::from(variable("OUT_DIR")?).join("standard.rs"), source)
+    fs::write(
+        PathBuf::from(variable("OUT_DIR")?).join("standard.rs"),
+        source,
+    )
 }
 
 /// The component files of a folder, by name.
@@ -54,7 +57,9 @@ fn built(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "wasm")
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "wasm")
             && let Some(name) = path.file_stem().and_then(|name| name.to_str())
         {
             found.insert(name.to_owned(), fs::canonicalize(&path)?);

@@ -93,7 +93,10 @@ impl Sessions {
                     .into_iter()
                     .find(|session| session.header.deployment.as_deref() == Some(&file));
                 let message = "this deployment has no session to resume";
-                newest.ok_or_else(|| Failure::Misuse(message.to_owned()))?.header.id
+                newest
+                    .ok_or_else(|| Failure::Misuse(message.to_owned()))?
+                    .header
+                    .id
             }
         };
         let watch = Watch::new(observer);
@@ -142,7 +145,9 @@ impl Conversation {
         *self.watch.seen() = Seen::default();
         let cause = {
             let run = std::pin::pin!(self.agent.run(message, cancel));
-            until_done(run, cancel).await?.map_err(anyhow::Error::from)?
+            until_done(run, cancel)
+                .await?
+                .map_err(anyhow::Error::from)?
         };
         let seen = std::mem::take(&mut *self.watch.seen());
         Ok(Outcome {
@@ -228,7 +233,11 @@ impl Observer for Watch {
                 ..
             } => {
                 let mut seen = self.seen();
-                if seen.denied.as_ref().is_some_and(|(denied, _)| denied != call_id) {
+                if seen
+                    .denied
+                    .as_ref()
+                    .is_some_and(|(denied, _)| denied != call_id)
+                {
                     seen.denied = None;
                 }
             }

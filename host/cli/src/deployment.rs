@@ -13,9 +13,7 @@ use raddle_core::prompt::{Prompt, PromptOptions};
 use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, contributions};
 use raddle_core::store::Store;
 use raddle_store::SqliteStore;
-use raddle_wasm::{
-    ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings,
-};
+use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
 use serde_json::Value;
 
 use crate::config::{self, Config, Source};
@@ -94,12 +92,10 @@ pub(crate) async fn examine(
     }
     let registry = gathering.settle().await;
     let agent = match &registry {
-        Some(registry) if !gathering.partial => {
-            agent(config, registry).unwrap_or_else(|fault| {
-                gathering.faults.push(fault);
-                None
-            })
-        }
+        Some(registry) if !gathering.partial => agent(config, registry).unwrap_or_else(|fault| {
+            gathering.faults.push(fault);
+            None
+        }),
         _ => None,
     };
     Ok(Examined {
@@ -154,7 +150,10 @@ impl Deployment {
 
     /// The model's name: the active agent's own, else the deployment's; empty without any.
     pub(crate) fn model(&self) -> &str {
-        let agent = self.agent.as_deref().and_then(|name| self.registry.agent(name));
+        let agent = self
+            .agent
+            .as_deref()
+            .and_then(|name| self.registry.agent(name));
         agent
             .and_then(|entry| entry.agent.model.as_deref())
             .or_else(|| Some(self.config.model.as_ref()?.name.as_str()))
@@ -189,10 +188,11 @@ pub(crate) fn component(
     match source {
         Source::File(file) => Ok((ComponentSource::File(file.clone()), None)),
         Source::Standard(name) => {
-            let (bytes, digest) = standard::find(name)
-                .map_err(Failure::Misuse)?
-                .component()?;
-            Ok((ComponentSource::Bytes(Bytes::from_static(bytes)), Some(digest)))
+            let (bytes, digest) = standard::find(name).map_err(Failure::Misuse)?.component()?;
+            Ok((
+                ComponentSource::Bytes(Bytes::from_static(bytes)),
+                Some(digest),
+            ))
         }
     }
 }
@@ -242,7 +242,8 @@ impl Gathering<'_> {
                 if !(partial && is_about_absence(fault)) {
                     self.fault(fault.plugin(), registry_finding(self.config, fault));
                 }
-                self.plugins.retain(|plugin| Some(plugin.info().id.as_str()) != blamed);
+                self.plugins
+                    .retain(|plugin| Some(plugin.info().id.as_str()) != blamed);
             }
             if self.plugins.len() == before {
                 return None;
@@ -314,7 +315,11 @@ fn rules(config: &Config, faults: &mut Vec<Finding>) -> Vec<Rule> {
         match Rule::new(&rule.tool, argument, rule.action) {
             Ok(rule) => rules.push(rule),
             Err(error) => {
-                let key = if error.pattern == rule.tool { "tool" } else { "match" };
+                let key = if error.pattern == rule.tool {
+                    "tool"
+                } else {
+                    "match"
+                };
                 let path = ["permission", "rule", &index.to_string(), key];
                 faults.push(config.finding(&path, error.to_string()));
             }

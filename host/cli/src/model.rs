@@ -130,11 +130,10 @@ pub(crate) fn faults(config: &Config) -> Vec<Finding> {
 
 /// Something that encodes requests as `kind` did, to compare with what was sent. It has no key
 /// and sends nothing.
-pub(crate) fn encoder(
-    kind: &str,
-    model: Option<&Model>,
-) -> Result<Arc<dyn Provider>, Failure> {
-    let known = config::Provider::NAMES.iter().find(|(name, _)| *name == kind);
+pub(crate) fn encoder(kind: &str, model: Option<&Model>) -> Result<Arc<dyn Provider>, Failure> {
+    let known = config::Provider::NAMES
+        .iter()
+        .find(|(name, _)| *name == kind);
     let Some((_, kind)) = known else {
         return Err(Failure::Unable(anyhow!("there is no provider `{kind}`")));
     };
@@ -144,7 +143,9 @@ pub(crate) fn encoder(
             ProviderSettings::new(ProviderKind::Replay(Arc::new(nothing)), || 0.0)
         }
         (kind, Some(model)) if model.provider == *kind => settings(model)?,
-        (config::Provider::OpenaiChat, _) => ProviderSettings::new(ProviderKind::OpenaiChat, || 0.0),
+        (config::Provider::OpenaiChat, _) => {
+            ProviderSettings::new(ProviderKind::OpenaiChat, || 0.0)
+        }
         _ => ProviderSettings::new(ProviderKind::OpenaiResponses, || 0.0),
     };
     let provider = raddle_model::provider(settings).map_err(anyhow::Error::from)?;
@@ -203,5 +204,7 @@ fn environment(name: &str) -> Option<String> {
 
 /// A random number from 0 up to 1; without a source of randomness the middle.
 fn jitter() -> f64 {
-    getrandom::u32().map_or(0.5, |random| f64::from(random) / (f64::from(u32::MAX) + 1.0))
+    getrandom::u32().map_or(0.5, |random| {
+        f64::from(random) / (f64::from(u32::MAX) + 1.0)
+    })
 }

@@ -34,7 +34,9 @@ pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
     let (config, faults) = Config::read(&file)?;
     let mut examined = examine(&config, &[], faults).await?;
     examined.faults.extend(model::faults(&config));
-    examined.faults.extend(restated_facts(&config, &examined).await);
+    examined
+        .faults
+        .extend(restated_facts(&config, &examined).await);
     let report = Report::of(examined);
     if json {
         print_json(&report)?;

@@ -25,7 +25,9 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
         true => Arc::new(JsonLines),
         false => Arc::new(Screen::script()),
     };
-    let controller = sessions.start(&place.directory, &deployment, observer).await?;
+    let controller = sessions
+        .start(&place.directory, &deployment, observer)
+        .await?;
     let mut conversation = Conversation::new(&deployment, &link, controller, None)?;
     let outcome: Outcome = conversation.run(&message).await?;
     finish(&outcome)

@@ -13,9 +13,7 @@ use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
 use crate::report::did_you_mean;
-use crate::terminal::{
-    Input, Line, Screen, Style, TerminalAsker, notice, print, shortened,
-};
+use crate::terminal::{Input, Line, Screen, Style, TerminalAsker, notice, print, shortened};
 use crate::{folders, preview};
 
 /// The commands of the conversation, each with what it does.
@@ -43,7 +41,11 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
     let screen = Arc::new(Screen::conversation());
     let opened = match &arguments.resume {
         Some(id) => sessions.resume(id.as_deref(), &deployment, screen).await?,
-        None => sessions.start(&place.directory, &deployment, screen).await?,
+        None => {
+            sessions
+                .start(&place.directory, &deployment, screen)
+                .await?
+        }
     };
     welcome(&deployment, &link);
     if terminal {
@@ -100,7 +102,9 @@ async fn talk(
         if let Some(how) = link.key_missing()
             && ready != Some(message)
         {
-            notice(format!("a recording answers only what stands ready at the prompt; {how}"));
+            notice(format!(
+                "a recording answers only what stands ready at the prompt; {how}"
+            ));
             continue;
         }
         ready = None;
@@ -128,7 +132,10 @@ async fn command(
             for entry in deployment.registry.tools() {
                 let line = entry.tool.description.lines().next().unwrap_or_default();
                 let line = shortened(line, 80);
-                text.push_str(&format!("{:<20} {:<14} {line}\n", entry.tool.name, entry.plugin));
+                text.push_str(&format!(
+                    "{:<20} {:<14} {line}\n",
+                    entry.tool.name, entry.plugin
+                ));
             }
         }
         "/plugins" => {

@@ -7,8 +7,7 @@ use toml::de::DeTable;
 
 use super::reader::{Document, Item, Table};
 use super::{
-    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown,
-    values,
+    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown, values,
 };
 use crate::standard;
 
@@ -161,7 +160,11 @@ fn prompt(mut table: Table<'_>) -> Dynamic {
 
 fn tools(mut table: Table<'_>) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
-    for item in table.get("order").and_then(|item| item.list()).unwrap_or_default() {
+    for item in table
+        .get("order")
+        .and_then(|item| item.list())
+        .unwrap_or_default()
+    {
         let Some(name) = item.words() else {
             continue;
         };
@@ -202,7 +205,10 @@ fn plugin(item: &Item<'_>, base: &Path) -> Option<Plugin> {
     let settings = table.get("settings").and_then(|item| item.json_object());
     let grants = table.get("grants").and_then(|item| item.table());
     let grants = grants.map(|table| grants::grants(table, base));
-    let limits = table.get("limits").and_then(|item| item.table()).map(grants::limits);
+    let limits = table
+        .get("limits")
+        .and_then(|item| item.table())
+        .map(grants::limits);
     table.close();
     let (written, source) = source?;
     Some(Plugin {
@@ -297,7 +303,6 @@ fn store(mut table: Table<'_>, base: &Path) -> Option<std::path::PathBuf> {
     table.close();
     path.map(|path| base.join(path))
 }
-
 
 fn must_be_a_file(item: &Item<'_>, file: &Path) {
     if !file.is_file() {

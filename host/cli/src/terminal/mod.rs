@@ -20,10 +20,13 @@ use crate::failure::Failure;
 /// Prints `text` on stdout, as it is. That nobody reads on is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("stdout cannot be written").map_err(Failure::from)
-        }
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error)
+            .context("stdout cannot be written")
+            .map_err(Failure::from),
         _ => Ok(()),
     }
 }

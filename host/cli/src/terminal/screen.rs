@@ -72,7 +72,9 @@ impl Screen {
         state.mid_line = !text.ends_with('\n');
         // Nobody is left to tell when stdout is gone; the log has it all.
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let _ = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
     }
 
     fn note(&self, state: &mut State, line: &str) {
@@ -179,13 +181,17 @@ impl Observer for Screen {
                 by,
                 ..
             } => {
-                let line = self.style.wrong(format!("  {tool} is not permitted ({by})"));
+                let line = self
+                    .style
+                    .wrong(format!("  {tool} is not permitted ({by})"));
                 self.note(state, &line);
             }
             EventData::Retry { wait_ms, reason } => {
                 let seconds = wait_ms.div_ceil(1000);
                 let reason = shortened(reason, WIDTH);
-                let line = self.style.faint(format!("[{reason}; again in {seconds} s]"));
+                let line = self
+                    .style
+                    .faint(format!("[{reason}; again in {seconds} s]"));
                 self.note(state, &line);
             }
             EventData::CacheBreak(broken) => {

@@ -56,7 +56,8 @@ fn explain_names_section_plugin_and_tokens() {
     let table = home.good(["prompt", "--explain"]);
     let line = |needle: &str| {
         let line = table.lines().find(|line| line.contains(needle));
-        line.unwrap_or_else(|| panic!("{needle} is missing in\n{table}")).to_owned()
+        line.unwrap_or_else(|| panic!("{needle} is missing in\n{table}"))
+            .to_owned()
     };
     assert!(line("agent:persona").contains("persona"), "{table}");
     assert!(line("<<model>>").contains("facts"), "{table}");
@@ -94,7 +95,12 @@ fn a_deployment_does_not_differ_from_itself() {
 fn an_unknown_plugin_cannot_be_left_out() {
     let done = coder().run(["prompt", "--without", "bsh"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("--without bsh: there is no such plugin: did you mean `bash`?"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("--without bsh: there is no such plugin: did you mean `bash`?"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
@@ -115,16 +121,30 @@ fn the_same_deployment_gives_the_same_bytes() {
 fn inspect_shows_what_a_component_needs_and_gives() {
     let home = coder();
     let shown = home.good(["plugin", "inspect", "bash"]);
-    for needle in ["std:bash", "sha256:", "raddle:plugin/tools@0.1.0", "needs grants.process = ", "tools: bash"] {
+    for needle in [
+        "std:bash",
+        "sha256:",
+        "raddle:plugin/tools@0.1.0",
+        "needs grants.process = ",
+        "tools: bash",
+    ] {
         assert!(shown.contains(needle), "{needle} is missing in\n{shown}");
     }
     let json = home.good(["plugin", "inspect", "std:bash", "--json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["source"], "std:bash");
-    assert!(json["digest"].as_str().is_some_and(|digest| digest.starts_with("sha256:")));
+    assert!(
+        json["digest"]
+            .as_str()
+            .is_some_and(|digest| digest.starts_with("sha256:"))
+    );
     let done = home.run(["plugin", "inspect", "bsh"]);
     assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("did you mean `bash`?"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("did you mean `bash`?"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
@@ -145,15 +165,30 @@ fn a_missing_grant_is_named_with_the_line_to_add() {
     home.write("raddle.toml", "[plugins.bash]\nsource = \"std:bash\"\n");
     let done = home.run(["check"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("add `grants.process = "), "{}", done.stderr);
-    assert!(done.stderr.starts_with("error: raddle.toml:1:1: "), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("add `grants.process = "),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.starts_with("error: raddle.toml:1:1: "),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
 fn a_hand_written_model_name_is_found() {
     let home = coder();
-    home.write("raddle.toml", &CODER.replace("powered by <<model>>", "powered by test-model"));
+    home.write(
+        "raddle.toml",
+        &CODER.replace("powered by <<model>>", "powered by test-model"),
+    );
     let done = home.run(["check"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("test-model") && done.stderr.contains("<<model>>"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("test-model") && done.stderr.contains("<<model>>"),
+        "{}",
+        done.stderr
+    );
 }

@@ -9,31 +9,31 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
 /// Folders that nobody else uses.
-pub struct Home {
+pub(crate) struct Home {
     folder: tempfile::TempDir,
 }
 
 /// What a command did.
-pub struct Done {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Home {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("work")).expect("a working folder");
         Self { folder }
     }
 
     /// The directory that commands run in.
-    pub fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 
     /// Writes a file below the working directory.
-    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let file = self.work().join(name);
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).expect("a folder for the file");
@@ -42,12 +42,15 @@ impl Home {
         file
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.work().join(name)).expect("the file can be read")
     }
 
     /// The binary, in the working directory, with folders of its own, no key and no terminal.
-    pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
+    pub(crate) fn command<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
         command
             .args(arguments)
@@ -61,12 +64,12 @@ impl Home {
         command
     }
 
-    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Done {
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Done {
         Done::of(self.command(arguments).output().expect("the binary runs"))
     }
 
     /// Runs and must end well.
-    pub fn good<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
+    pub(crate) fn good<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
         let done = self.run(arguments);
         assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
         done.stdout
@@ -74,7 +77,7 @@ impl Home {
 }
 
 impl Done {
-    pub fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("stdout is text"),
@@ -89,26 +92,26 @@ fn shared_cache() -> PathBuf {
 }
 
 /// A server on loopback that gives its answers one after the other.
-pub struct Server {
-    pub url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 /// What arrived.
 #[derive(Debug, Clone)]
-pub struct Request {
-    pub head: String,
-    pub body: String,
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 /// A stream of chunks, as OpenAI's chat API ends one.
-pub fn sse(chunks: &[&str]) -> String {
+pub(crate) fn sse(chunks: &[&str]) -> String {
     let events = chunks.iter().map(|chunk| format!("data: {chunk}\n\n"));
     events.chain(["data: [DONE]\n\n".to_owned()]).collect()
 }
 
 impl Server {
-    pub fn start(answers: Vec<String>) -> Self {
+    pub(crate) fn start(answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
@@ -125,7 +128,7 @@ impl Server {
         Self { url, requests }
     }
 
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().expect("no panic").clone()
     }
 }
@@ -137,7 +140,9 @@ fn serve(stream: TcpStream, answer: &str) -> Request {
         assert_ne!(reader.read_line(&mut head).expect("a line"), 0, "{head}");
     }
     let lower = head.to_lowercase();
-    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = lower
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
     let length = length.expect("a length").trim().parse().expect("a number");
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
@@ -145,7 +150,10 @@ fn serve(stream: TcpStream, answer: &str) -> Request {
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
         answer.len()
     );
-    reader.get_mut().write_all(reply.as_bytes()).expect("written");
+    reader
+        .get_mut()
+        .write_all(reply.as_bytes())
+        .expect("written");
     Request {
         head,
         body: String::from_utf8(body).expect("text"),

@@ -31,7 +31,10 @@ pub(super) fn table(explanation: &Explanation, registry: Option<&Registry>) -> S
             "order", "section", "plugin", "lifetime", "bytes", "tokens"
         );
         for span in spans {
-            let order = span.section.as_deref().and_then(|section| orders.get(section));
+            let order = span
+                .section
+                .as_deref()
+                .and_then(|section| orders.get(section));
             let order = order.map_or_else(String::new, ToString::to_string);
             let _ = writeln!(
                 text,
@@ -89,10 +92,7 @@ pub(super) fn part_text(explanation: &Explanation, part: &str) -> Option<String>
     }
     let name = part.strip_prefix("tool/")?;
     let wire = raddle_core::registry::wire_name(name);
-    let tool = explanation
-        .tools
-        .iter()
-        .find(|tool| tool.name == wire)?;
+    let tool = explanation.tools.iter().find(|tool| tool.name == wire)?;
     serde_json::to_string(tool).ok()
 }
 
