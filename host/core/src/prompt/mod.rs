@@ -11,8 +11,10 @@ mod assembly;
 mod cache;
 mod cell;
 mod error;
+mod mentions;
 mod prefix;
 mod provenance;
+mod restated;
 mod tail;
 mod wire;
 
@@ -21,4 +23,5 @@ pub use cache::cache_breaks;
 pub use error::{Asked, PromptError, TemplateError};
 pub use prefix::{Prefix, ToolList};
 pub use provenance::{ContextPart, Explanation, Span};
+pub use restated::{Finding, Problem, restated};
 pub use tail::TailEntry;
