@@ -60,15 +60,27 @@ fn assert_paired(messages: &[Arc<Message>]) {
 async fn a_turn_is_a_sequence_of_durable_events() {
     let mut stage = Stage::with([echo()]);
     stage.rules = allow_all();
-    let model = Model::told([Turn::Call(vec![("echo", r#"{"path":"a"}"#)]), Turn::Say("done")]);
+    let model = Model::told([
+        Turn::Call(vec![("echo", r#"{"path":"a"}"#)]),
+        Turn::Say("done"),
+    ]);
     let mut agent = stage.start(&model).await;
     let cause = agent.run("go", &Cancel::new()).await.unwrap();
     assert_eq!(cause, EndCause::Answered);
     assert_eq!(
         names(&stage.seen),
         [
-            "run.started", "generation", "message.user", "message.assistant", "tool.call",
-            "permission", "tool.result", "text.delta", "message.assistant", "run.ended", "done"
+            "run.started",
+            "generation",
+            "message.user",
+            "message.assistant",
+            "tool.call",
+            "permission",
+            "tool.result",
+            "text.delta",
+            "message.assistant",
+            "run.ended",
+            "done"
         ]
     );
     let logged = stage.store.events("s1", 0).await.unwrap();
@@ -135,7 +147,10 @@ async fn one_failing_call_leaves_its_neighbours_alone() {
     assert_eq!([&sent[2]["text"], &sent[4]["text"]], ["fine", "fine"]);
     let record: Value = serde_json::from_str(sent[3]["text"].as_str().unwrap()).unwrap();
     assert_eq!(record["code"], "plugin-fault");
-    assert!(record["message"].as_str().unwrap().contains("`three`"), "names the plugin");
+    assert!(
+        record["message"].as_str().unwrap().contains("`three`"),
+        "names the plugin"
+    );
 }
 
 #[tokio::test]
@@ -143,16 +158,23 @@ async fn calls_of_one_queue_run_one_after_another_in_call_order() {
     let running = Arc::new(AtomicUsize::new(0));
     let order = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&order);
-    let plugin = MemoryPlugin::new("edit").tool("edit", &[("exclusive", "path")], move |arguments| {
-        let (running, log) = (Arc::clone(&running), Arc::clone(&log));
-        async move {
-            assert_eq!(running.fetch_add(1, Ordering::SeqCst), 0, "two edits of one file at once");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            running.fetch_sub(1, Ordering::SeqCst);
-            log.lock().unwrap().push(arguments["count"].as_u64().unwrap());
-            said("edited")
-        }
-    });
+    let plugin =
+        MemoryPlugin::new("edit").tool("edit", &[("exclusive", "path")], move |arguments| {
+            let (running, log) = (Arc::clone(&running), Arc::clone(&log));
+            async move {
+                assert_eq!(
+                    running.fetch_add(1, Ordering::SeqCst),
+                    0,
+                    "two edits of one file at once"
+                );
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                running.fetch_sub(1, Ordering::SeqCst);
+                log.lock()
+                    .unwrap()
+                    .push(arguments["count"].as_u64().unwrap());
+                said("edited")
+            }
+        });
     let mut stage = Stage::with([plugin]);
     stage.rules = allow_all();
     let model = Model::told([
@@ -163,7 +185,12 @@ async fn calls_of_one_queue_run_one_after_another_in_call_order() {
         ]),
         Turn::Say("ok"),
     ]);
-    stage.start(&model).await.run("go", &Cancel::new()).await.unwrap();
+    stage
+        .start(&model)
+        .await
+        .run("go", &Cancel::new())
+        .await
+        .unwrap();
     assert_eq!(*order.lock().unwrap(), [1, 2, 3]);
 }
 
@@ -176,8 +203,19 @@ async fn an_answer_cut_by_the_output_limit_runs_none_of_its_calls() {
         Turn::Say("shorter now"),
     ]);
     let mut agent = stage.start(&model).await;
-    assert_eq!(agent.run("go", &Cancel::new()).await.unwrap(), EndCause::Answered);
-    assert_eq!(stage.seen.results().iter().map(|r| code(r)).collect::<Vec<_>>(), ["cut", "cut"]);
+    assert_eq!(
+        agent.run("go", &Cancel::new()).await.unwrap(),
+        EndCause::Answered
+    );
+    assert_eq!(
+        stage
+            .seen
+            .results()
+            .iter()
+            .map(|r| code(r))
+            .collect::<Vec<_>>(),
+        ["cut", "cut"]
+    );
     assert_paired(agent.controller().transcript().messages());
     model.then([
         Turn::Cut(vec![("echo", "{}")]),
@@ -210,9 +248,17 @@ async fn arguments_are_checked_before_the_tool_sees_them() {
     assert_eq!([text(0), text(1), text(2)], ["{}", "{}", "{}"]);
     assert_eq!(code(&text(3)), "malformed-arguments");
     assert!(text(3).contains("line 1 column 10"), "{}", text(3));
-    assert!(text(3).contains(r#""schema":{"type":"object""#), "{}", text(3));
+    assert!(
+        text(3).contains(r#""schema":{"type":"object""#),
+        "{}",
+        text(3)
+    );
     assert_eq!(code(&text(4)), "invalid-arguments");
-    assert!(text(4).contains("/count") && text(4).contains("integer"), "{}", text(4));
+    assert!(
+        text(4).contains("/count") && text(4).contains("integer"),
+        "{}",
+        text(4)
+    );
     assert_eq!(code(&text(5)), "malformed-arguments");
     assert_eq!(code(&text(6)), "unknown-tool");
 }
@@ -230,7 +276,12 @@ impl Asker for Asked {
 async fn without_a_rule_a_call_is_asked_for_and_without_anybody_to_ask_it_is_denied() {
     let stage = Stage::with([echo()]);
     let model = Model::told([Turn::Call(vec![("echo", "{}")]), Turn::Say("ok")]);
-    stage.start(&model).await.run("go", &Cancel::new()).await.unwrap();
+    stage
+        .start(&model)
+        .await
+        .run("go", &Cancel::new())
+        .await
+        .unwrap();
     assert_eq!(code(&stage.seen.results()[0]), "denied");
 
     let asker = Arc::new(Asked(Mutex::default(), Answer::AllowAlways));
@@ -241,10 +292,22 @@ async fn without_a_rule_a_call_is_asked_for_and_without_anybody_to_ask_it_is_den
         Turn::Call(vec![same, same, ("echo", r#"{"path":"b"}"#)]),
         Turn::Say("ok"),
     ]);
-    stage.start(&model).await.run("go", &Cancel::new()).await.unwrap();
+    stage
+        .start(&model)
+        .await
+        .run("go", &Cancel::new())
+        .await
+        .unwrap();
     let asked = asker.0.lock().unwrap();
-    assert_eq!(asked.len(), 2, "exactly these arguments are not asked for again");
-    assert_eq!((asked[0].tool.as_str(), asked[0].plugin.as_str()), ("echo", "echo"));
+    assert_eq!(
+        asked.len(),
+        2,
+        "exactly these arguments are not asked for again"
+    );
+    assert_eq!(
+        (asked[0].tool.as_str(), asked[0].plugin.as_str()),
+        ("echo", "echo")
+    );
     assert_eq!(asked[1].arguments, json!({ "path": "b" }));
 }
 
@@ -267,7 +330,12 @@ async fn the_last_matching_rule_decides_and_reading_needs_none() {
         ]),
         Turn::Say("ok"),
     ]);
-    stage.start(&model).await.run("go", &Cancel::new()).await.unwrap();
+    stage
+        .start(&model)
+        .await
+        .run("go", &Cancel::new())
+        .await
+        .unwrap();
     let allowed: Vec<bool> = stage
         .seen
         .all()
@@ -305,7 +373,10 @@ async fn cancelling_during_a_tool_leaves_a_valid_transcript() {
     assert_eq!(results[0], "quick", "what ended before is kept");
     assert_eq!(code(&results[1]), "cancelled");
     assert_paired(agent.controller().transcript().messages());
-    assert_eq!(agent.run("again", &Cancel::new()).await.unwrap(), EndCause::Answered);
+    assert_eq!(
+        agent.run("again", &Cancel::new()).await.unwrap(),
+        EndCause::Answered
+    );
 }
 
 #[tokio::test]
@@ -322,7 +393,10 @@ async fn cancelling_while_the_model_speaks_keeps_what_it_said() {
     });
     assert_eq!(cause.unwrap(), EndCause::Cancelled);
     agent.run("again", &Cancel::new()).await.unwrap();
-    assert_eq!(model.sent()[1]["messages"][1]["parts"][0]["text"], "I was about");
+    assert_eq!(
+        model.sent()[1]["messages"][1]["parts"][0]["text"],
+        "I was about"
+    );
 }
 
 #[tokio::test]
@@ -331,12 +405,18 @@ async fn a_broken_answer_fails_the_run_and_keeps_what_was_said() {
     let error = ProviderError::new(ProviderErrorKind::Connection, "the connection broke");
     let model = Model::told([Turn::Break("Hel", error), Turn::Say("Hello")]);
     let mut agent = stage.start(&model).await;
-    assert_eq!(agent.run("go", &Cancel::new()).await.unwrap(), EndCause::Failed);
+    assert_eq!(
+        agent.run("go", &Cancel::new()).await.unwrap(),
+        EndCause::Failed
+    );
     assert!(stage.seen.all().contains(&EventData::Error {
         code: "connection".to_owned(),
         message: "the connection broke".to_owned(),
     }));
-    assert_eq!(agent.run("again", &Cancel::new()).await.unwrap(), EndCause::Answered);
+    assert_eq!(
+        agent.run("again", &Cancel::new()).await.unwrap(),
+        EndCause::Answered
+    );
     assert_eq!(model.sent()[1]["messages"][1]["parts"][0]["text"], "Hel");
 }
 
@@ -353,7 +433,10 @@ async fn a_section_that_refers_to_a_valueless_variable_fails_that_turn_and_the_l
     let stage = Stage::with([plugin]);
     let model = Model::told([Turn::Say("hello")]);
     let mut agent = stage.start(&model).await;
-    assert_eq!(agent.run("go", &Cancel::new()).await.unwrap(), EndCause::Failed);
+    assert_eq!(
+        agent.run("go", &Cancel::new()).await.unwrap(),
+        EndCause::Failed
+    );
     let events = stage.seen.all();
     let failure = events.iter().find_map(|event| match event {
         EventData::Error { code, message } => Some((code.as_str(), message)),
@@ -361,11 +444,17 @@ async fn a_section_that_refers_to_a_valueless_variable_fails_that_turn_and_the_l
     });
     let (code, message) = failure.unwrap();
     assert_eq!(code, "prompt");
-    assert!(message.contains("`place`") && message.contains("`where`"), "{message}");
+    assert!(
+        message.contains("`place`") && message.contains("`where`"),
+        "{message}"
+    );
     assert!(model.sent().is_empty(), "a malformed prompt is never sent");
 
     ready.store(1, Ordering::SeqCst);
-    assert_eq!(agent.run("again", &Cancel::new()).await.unwrap(), EndCause::Answered);
+    assert_eq!(
+        agent.run("again", &Cancel::new()).await.unwrap(),
+        EndCause::Answered
+    );
     assert_eq!(model.sent()[0]["system"], "You are in the attic.");
 }
 
@@ -389,9 +478,14 @@ async fn shorter_lived_text_stands_before_the_message_of_its_run_and_only_when_i
     let sent = model.sent();
     let roles = |request: &Value| -> String {
         let messages = request["messages"].as_array().unwrap().iter();
-        messages.map(|message| &message["role"].as_str().unwrap()[..1]).collect()
+        messages
+            .map(|message| &message["role"].as_str().unwrap()[..1])
+            .collect()
     };
-    assert_eq!(sent.iter().map(roles).collect::<Vec<_>>(), ["du", "duau", "duauadu"]);
+    assert_eq!(
+        sent.iter().map(roles).collect::<Vec<_>>(),
+        ["du", "duau", "duauadu"]
+    );
     assert_eq!(
         sent[0]["messages"][0]["text"],
         "<context section=\"day\">\nIt is day 1.\n</context>"
@@ -406,8 +500,8 @@ async fn shorter_lived_text_stands_before_the_message_of_its_run_and_only_when_i
 
 #[tokio::test]
 async fn a_killed_run_is_ended_when_the_session_is_opened_and_can_be_gone_on_with() {
-    let plugin = MemoryPlugin::new("slow")
-        .tool("slow", &[], |_| async { std::future::pending().await });
+    let plugin =
+        MemoryPlugin::new("slow").tool("slow", &[], |_| async { std::future::pending().await });
     let mut stage = Stage::with([plugin]);
     stage.rules = allow_all();
     let model = Model::told([Turn::Call(vec![("slow", "{}"), ("slow", "{}")])]);
@@ -422,10 +516,23 @@ async fn a_killed_run_is_ended_when_the_session_is_opened_and_can_be_gone_on_wit
     model.then([Turn::Say("where was I")]);
     let mut agent = stage.open(&model).await;
     let results = stage.seen.results();
-    assert_eq!(results.iter().map(|r| code(r)).collect::<Vec<_>>(), ["interrupted"; 2]);
+    assert_eq!(
+        results.iter().map(|r| code(r)).collect::<Vec<_>>(),
+        ["interrupted"; 2]
+    );
     assert_paired(agent.controller().transcript().messages());
-    assert_eq!(agent.run("go on", &Cancel::new()).await.unwrap(), EndCause::Answered);
-    let runs: Vec<u32> = stage.store.events("s1", 0).await.unwrap().iter().map(|e| e.run).collect();
+    assert_eq!(
+        agent.run("go on", &Cancel::new()).await.unwrap(),
+        EndCause::Answered
+    );
+    let runs: Vec<u32> = stage
+        .store
+        .events("s1", 0)
+        .await
+        .unwrap()
+        .iter()
+        .map(|e| e.run)
+        .collect();
     assert!(runs.is_sorted() && runs.last() == Some(&2));
 }
 
@@ -437,14 +544,24 @@ async fn another_prompt_under_a_session_is_a_named_cache_break() {
         "Speak softly.",
     )]);
     let model = Model::told(["a", "b"].map(Turn::Say));
-    stage.start(&model).await.run("one", &Cancel::new()).await.unwrap();
+    stage
+        .start(&model)
+        .await
+        .run("one", &Cancel::new())
+        .await
+        .unwrap();
     stage.plugins = Stage::with([MemoryPlugin::new("voice").section(
         "voice",
         Lifetime::Deployment,
         "Speak sharply.",
     )])
     .plugins;
-    stage.open(&model).await.run("two", &Cancel::new()).await.unwrap();
+    stage
+        .open(&model)
+        .await
+        .run("two", &Cancel::new())
+        .await
+        .unwrap();
     let events = stage.seen.all();
     let broken = events.iter().find_map(|event| match event {
         EventData::CacheBreak(broken) => Some(broken),
@@ -477,9 +594,16 @@ async fn every_request_can_be_rebuilt_from_the_log() {
 
     let database = rusqlite::Connection::open(stage.folder.path().join("sessions.db")).unwrap();
     let changed = database
-        .execute("UPDATE events SET data = replace(data, 'once more', 'once less')", [])
+        .execute(
+            "UPDATE events SET data = replace(data, 'once more', 'once less')",
+            [],
+        )
         .unwrap();
     assert!(changed > 0);
     let found = verify(&*stage.store, &model, "s1").await.unwrap();
-    assert_eq!(found.mismatches.len(), 1, "only the request after the tampering differs");
+    assert_eq!(
+        found.mismatches.len(),
+        1,
+        "only the request after the tampering differs"
+    );
 }

@@ -25,7 +25,8 @@ use raddle_core::surroundings::Surroundings;
 use raddle_store::SqliteStore;
 use serde_json::{Map, Value, json};
 
-type Answering = Box<dyn Fn(&Question, &Context) -> Result<Option<String>, PluginError> + Send + Sync>;
+type Answering =
+    Box<dyn Fn(&Question, &Context) -> Result<Option<String>, PluginError> + Send + Sync>;
 type Serving = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Outcome, PluginError>> + Send + Sync>;
 
 /// A plugin in memory.
@@ -236,7 +237,12 @@ impl Conversation for Model {
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let request = serde_json::from_slice(&body.bytes).unwrap();
         self.sent.lock().unwrap().push(request);
-        let turn = self.turns.lock().unwrap().pop_front().expect("another step");
+        let turn = self
+            .turns
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("another step");
         let done = |parts, finish| {
             Ok(StreamEvent::Done(Completion {
                 message: AssistantMessage { parts, finish },
