@@ -18,6 +18,7 @@ fn allowed(package: &str) -> &'static [&'static str] {
         "raddle" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
         "raddle-tests" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
         plugin if plugin.starts_with("raddle-plugin-") => &["raddle-sdk"],
+        guest if guest.starts_with("raddle-guest-") => &["raddle-sdk"],
         other => panic!("say in DESIGN §10, and here, what `{other}` may depend on"),
     }
 }
@@ -106,6 +107,7 @@ fn the_core_does_no_io() {
 fn packages_take_versions_and_lints_from_the_workspace() {
     let mut manifests = files("host", "toml");
     manifests.extend(files("plugins", "toml"));
+    manifests.extend(files("tests/guests", "toml"));
     manifests.push("tests/Cargo.toml".into());
     manifests.retain(|path| path.ends_with("Cargo.toml"));
     assert!(manifests.len() > 6);
