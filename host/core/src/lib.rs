@@ -11,6 +11,6 @@ pub mod registry;
 pub mod session;
 pub mod store;
 pub mod surroundings;
-pub mod wire;
 pub mod transcript;
 pub mod trust;
+pub mod wire;

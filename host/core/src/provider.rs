@@ -176,15 +176,7 @@ impl ProviderErrorKind {
             Self::Connection | Self::Timeout | Self::RateLimit | Self::Service
         )
     }
-}
 
-impl std::fmt::Display for RequestKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}/{}/{}", self.path, self.run, self.step)
-    }
-}
-
-impl ProviderErrorKind {
     /// The stable kebab-case code of `error` events.
     pub fn code(self) -> &'static str {
         match self {
@@ -199,6 +191,12 @@ impl ProviderErrorKind {
             Self::Malformed => "malformed",
             Self::Recording => "recording",
         }
+    }
+}
+
+impl std::fmt::Display for RequestKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}/{}", self.path, self.run, self.step)
     }
 }
 

@@ -72,7 +72,8 @@ impl Controller {
             controller.fold(event);
         }
         if running {
-            let mut ends = controller.answer_open("interrupted", "the process ended during the call");
+            let mut ends =
+                controller.answer_open("interrupted", "the process ended during the call");
             ends.push(EventData::RunEnded {
                 cause: EndCause::Interrupted,
             });

@@ -1,6 +1,5 @@
 //! The loop.
 
-
 use super::{Agent, Cancel};
 use crate::message::{Finish, ToolCall};
 use crate::prompt::PromptError;

@@ -11,7 +11,7 @@ use super::{Agent, Cancel};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, Finish, Part, ToolCall};
 use crate::plugins::{Context, Fact};
-use crate::prompt::{Assembly, Prefix, cache_break};
+use crate::prompt::{Assembly, Prefix, cache_breaks};
 use crate::provider::{
     Completion, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
 };
@@ -168,7 +168,9 @@ impl Agent {
                 decided = self.tools.prepare(call, shown) => decided,
             };
             prepared.push(call);
-            self.controller.append(decision.into_iter().collect()).await?;
+            self.controller
+                .append(decision.into_iter().collect())
+                .await?;
         }
         let mut terminated = !prepared.is_empty();
         if prepared.len() == calls.len() {
@@ -198,9 +200,10 @@ impl Agent {
 
     /// Answers the calls of an answer that was cut: half a call must never run (B-TOOL-03).
     pub(super) async fn refuse_calls_of_cut_answer(&mut self) -> Result<(), StoreError> {
-        let refusals = self
-            .controller
-            .answer_open("cut", "the answer was cut by the output limit: no call of it ran");
+        let refusals = self.controller.answer_open(
+            "cut",
+            "the answer was cut by the output limit: no call of it ran",
+        );
         self.controller.append(refusals).await
     }
 
@@ -218,7 +221,11 @@ impl Agent {
     }
 
     pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
-        let message = self.controller.transcript().last_answer().unwrap_or_default();
+        let message = self
+            .controller
+            .transcript()
+            .last_answer()
+            .unwrap_or_default();
         self.controller
             .append(vec![
                 EventData::RunEnded { cause },
@@ -258,18 +265,18 @@ impl Agent {
         }
         self.head.revision += 1;
         let store = self.controller.store();
-        let broken = match before {
-            Some(before) => {
-                let system = store.text(before.system).await?.unwrap_or_default();
-                let tools = store.text(before.tools).await?.unwrap_or_default();
-                cache_break(&Prefix::logged(&system, &tools), prefix)
-            }
-            None => None,
-        };
+        let mut events = Vec::new();
+        if let Some(before) = before {
+            let system = store.text(before.system).await?.unwrap_or_default();
+            let tools = store.text(before.tools).await?.unwrap_or_default();
+            let tools = serde_json::from_str(&tools).unwrap_or_default();
+            let breaks = cache_breaks(&Prefix::logged(system, tools), prefix);
+            events.extend(breaks.into_iter().map(EventData::CacheBreak));
+        }
         store.put_text(prefix.system()).await?;
         store.put_text(prefix.tools_json()).await?;
-        let broken = broken.map(EventData::CacheBreak).into_iter();
-        Ok(broken.chain([EventData::Generation(generation)]).collect())
+        events.push(EventData::Generation(generation));
+        Ok(events)
     }
 
     fn generation(&self, prefix: &Prefix) -> Generation {

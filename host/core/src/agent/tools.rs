@@ -99,8 +99,7 @@ impl ToolRunner {
         let arguments = match arguments::check(entry, &call.arguments) {
             Ok(arguments) => arguments,
             Err(bad) => {
-                let record =
-                    wire::argument_error_record(bad.code, &bad.message, &tool.parameters);
+                let record = wire::argument_error_record(bad.code, &bad.message, &tool.parameters);
                 return (refused(record), None);
             }
         };
@@ -135,7 +134,11 @@ impl Batch {
         for (index, prepared) in calls.into_iter().enumerate() {
             let mut others = names.clone();
             others.remove(index);
-            let key = prepared.work.as_ref().ok().and_then(|work| work.queue.clone());
+            let key = prepared
+                .work
+                .as_ref()
+                .ok()
+                .and_then(|work| work.queue.clone());
             let place = match key {
                 Some(key) => *places.entry(key).or_insert(queues.len()),
                 None => queues.len(),

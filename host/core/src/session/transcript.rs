@@ -52,7 +52,8 @@ impl Transcript {
             EventData::Context { text, .. } => self.push(Message::Developer { text: text.clone() }),
             EventData::AssistantMessage { message, .. } => {
                 self.open = message.calls().cloned().map(|call| (call, None)).collect();
-                self.messages.push(Arc::new(Message::Assistant(message.clone())));
+                self.messages
+                    .push(Arc::new(Message::Assistant(message.clone())));
             }
             EventData::ToolResult {
                 call_id,
