@@ -14,7 +14,7 @@ use raddle_core::plugins::{
 };
 use raddle_core::prompt::{Prompt, PromptOptions};
 use raddle_core::registry::{Registry, RegistryOptions, contributions};
-use raddle_tests::guest;
+use raddle_tests::{good, guest};
 use raddle_wasm::grants::Grants;
 use raddle_wasm::{ComponentSource, Limits, PluginSpec, Runtime, RuntimeSettings};
 use serde_json::json;
@@ -33,12 +33,13 @@ fn step(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("assembly/step");
     for (name, registry) in registries(runtime.handle()) {
         let mut prompt = prompt(&registry);
+        let caller = Caller::default();
         let mut step = 0;
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 step += 1;
                 let context = context(step);
-                let assembly = prompt.assemble(&context, &Caller::default());
+                let assembly = prompt.assemble(&context, &caller);
                 let assembly = good(runtime.block_on(assembly));
                 // Each of the five is another value than before.
                 assert_eq!(assembly.tail.len(), ASKED);
@@ -69,17 +70,28 @@ fn registries(runtime: &Handle) -> [(&'static str, Arc<Registry>); 2] {
     let memory: Vec<Arc<dyn Plugin>> = (0..PLUGINS).map(in_memory).collect();
     let asked = runtime.block_on(components());
     let silent = (0..ASKED).map(without_variables);
-    let mixed: Vec<_> = silent.chain(memory[ASKED..].iter().cloned()).chain(asked).collect();
+    let mixed: Vec<_> = silent
+        .chain(memory[ASKED..].iter().cloned())
+        .chain(asked)
+        .collect();
     let build = |plugins: &[Arc<dyn Plugin>]| {
         let environment = Environment::default();
         let options = RegistryOptions::default();
-        Arc::new(good(runtime.block_on(contributions(plugins, &environment, &options))))
+        Arc::new(good(runtime.block_on(contributions(
+            plugins,
+            &environment,
+            &options,
+        ))))
     };
     [("memory", build(&memory)), ("components", build(&mixed))]
 }
 
 fn prompt(registry: &Arc<Registry>) -> Prompt {
-    good(Prompt::new(Arc::clone(registry), None, PromptOptions::default()))
+    good(Prompt::new(
+        Arc::clone(registry),
+        None,
+        PromptOptions::default(),
+    ))
 }
 
 fn context(step: u32) -> Context {
@@ -168,7 +180,11 @@ fn offer(number: usize) -> Offer {
     let next = (number + 1) % PLUGINS;
     let mut sections = vec![
         section("a", 100, format!("{words} <<fixed_{number}>>")),
-        section("b", 200, format!("{words} <<fixed_{number}>> and <<fixed_{next}>>")),
+        section(
+            "b",
+            200,
+            format!("{words} <<fixed_{number}>> and <<fixed_{next}>>"),
+        ),
         section("c", 300, format!("Now <<fixed_{number}>>.")),
     ];
     if number < ASKED {
@@ -234,9 +250,9 @@ impl Plugin for InMemory {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    good(tokio::runtime::Builder::new_multi_thread().enable_all().build())
-}
-
-fn good<T, E: std::fmt::Debug>(result: Result<T, E>) -> T {
-    result.unwrap_or_else(|error| panic!("{error:?}"))
+    good(
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build(),
+    )
 }

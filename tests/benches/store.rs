@@ -7,6 +7,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_ma
 use raddle_core::session::{Event, EventData};
 use raddle_core::store::{SessionHeader, Store, StoreError};
 use raddle_store::SqliteStore;
+use raddle_tests::{good, temporary_folder};
 use tokio::runtime::Runtime;
 
 criterion_group!(benches, append, open);
@@ -17,7 +18,7 @@ fn append(criterion: &mut Criterion) {
     let runtime = runtime();
     let mut group = criterion.benchmark_group("store/append");
     for length in [100, 10_000] {
-        let folder = folder();
+        let folder = temporary_folder();
         let store = filled(&runtime, &folder.path().join("sessions.db"), length);
         let mut seq = length;
         group.bench_function(BenchmarkId::from_parameter(length), |bencher| {
@@ -32,7 +33,7 @@ fn append(criterion: &mut Criterion) {
 
 /// What the start of a process pays for the store.
 fn open(criterion: &mut Criterion) {
-    let folder = folder();
+    let folder = temporary_folder();
     let path = folder.path().join("sessions.db");
     drop(filled(&runtime(), &path, 1000));
     criterion.bench_function("store/open", |bencher| {
@@ -61,10 +62,7 @@ fn filled(runtime: &Runtime, path: &Path, length: u64) -> SqliteStore {
         store.append("s", &events).await?;
         Ok(store)
     };
-    match runtime.block_on(fill()) {
-        Ok(store) => store,
-        Err(error) => panic!("{error}"),
-    }
+    good(runtime.block_on(fill()))
 }
 
 const TIME: &str = "2026-01-31T12:00:00.000Z";
@@ -89,15 +87,5 @@ fn result(seq: u64) -> Event {
 }
 
 fn runtime() -> Runtime {
-    match tokio::runtime::Builder::new_current_thread().build() {
-        Ok(runtime) => runtime,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn folder() -> tempfile::TempDir {
-    match tempfile::tempdir() {
-        Ok(folder) => folder,
-        Err(error) => panic!("{error}"),
-    }
+    good(tokio::runtime::Builder::new_current_thread().build())
 }
