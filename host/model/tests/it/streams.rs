@@ -114,7 +114,10 @@ const DESCRIBED: &[(&str, &str)] = &[
     ("malformed chunk reported", "is not JSON"),
     ("line/event size limit", "longer than"),
     ("idle timeout", "nothing came"),
-    ("stream ended without response.completed", "response.completed"),
+    (
+        "stream ended without response.completed",
+        "response.completed",
+    ),
 ];
 
 fn check(name: &str, expect: &Value, outcome: &Outcome) {
