@@ -492,3 +492,15 @@ async fn sessions_that_failed_together_do_not_come_back_together() {
     assert_eq!(waits.len(), 20);
     assert!(waits[0] >= Duration::from_millis(5));
 }
+
+#[tokio::test]
+async fn a_service_that_speaks_no_tls_is_unreachable_over_it() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+    let mut settings = settings(Api::Chat, &url);
+    settings.max_attempts = 2;
+    let outcome = ask(&provider(settings)).await;
+    assert_eq!(outcome.error().kind, Kind::Connection, "{outcome:?}");
+    assert!(outcome.error().message.contains(&url), "{outcome:?}");
+}
