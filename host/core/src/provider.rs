@@ -176,6 +176,22 @@ impl ProviderErrorKind {
             Self::Connection | Self::Timeout | Self::RateLimit | Self::Service
         )
     }
+
+    /// The stable kebab-case code of `error` events.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Timeout => "timeout",
+            Self::Authentication => "authentication",
+            Self::RateLimit => "rate-limit",
+            Self::Quota => "quota",
+            Self::ContextOverflow => "context-overflow",
+            Self::Refused => "refused",
+            Self::Service => "service",
+            Self::Malformed => "malformed",
+            Self::Recording => "recording",
+        }
+    }
 }
 
 impl std::fmt::Display for RequestKey {
