@@ -3,6 +3,7 @@
 //!
 //! The types mirror `wit/`, so that core never sees the runtime.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -441,6 +442,59 @@ impl std::fmt::Display for LimitKind {
             Self::Output => "output",
             Self::HostCalls => "host call",
             Self::Time => "time",
+        })
+    }
+}
+
+impl Context {
+    /// What a text of this lifetime may depend on: everything that lives shorter is absent.
+    ///
+    /// | lifetime | present |
+    /// |---|---|
+    /// | deployment | nothing |
+    /// | session | agent, model, variant, session, cwd, fact `platform` |
+    /// | turn | also turn, now, fact `git-branch` |
+    /// | step | everything |
+    pub fn narrowed(&self, lifetime: Lifetime) -> Cow<'_, Self> {
+        let facts = || {
+            let lives = |fact: &&Fact| fact_lifetime(&fact.name) <= lifetime;
+            self.facts.iter().filter(lives).cloned().collect()
+        };
+        match lifetime {
+            Lifetime::Deployment => Cow::Owned(Self::default()),
+            Lifetime::Session => Cow::Owned(Self {
+                turn: None,
+                step: None,
+                now: None,
+                facts: facts(),
+                ..self.clone()
+            }),
+            Lifetime::Turn => Cow::Owned(Self {
+                step: None,
+                facts: facts(),
+                ..self.clone()
+            }),
+            Lifetime::Step => Cow::Borrowed(self),
+        }
+    }
+}
+
+/// A fact this host does not know the lifetime of could change at any step.
+fn fact_lifetime(name: &str) -> Lifetime {
+    match name {
+        "platform" => Lifetime::Session,
+        "git-branch" => Lifetime::Turn,
+        _ => Lifetime::Step,
+    }
+}
+
+impl std::fmt::Display for Lifetime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Deployment => "deployment",
+            Self::Session => "session",
+            Self::Turn => "turn",
+            Self::Step => "step",
         })
     }
 }

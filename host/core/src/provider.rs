@@ -168,6 +168,32 @@ pub enum ProviderErrorKind {
     Recording,
 }
 
+impl ProviderErrorKind {
+    /// Whether the same request may work a little later.
+    pub fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::Connection | Self::Timeout | Self::RateLimit | Self::Service
+        )
+    }
+
+    /// The stable kebab-case code of `error` events.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Timeout => "timeout",
+            Self::Authentication => "authentication",
+            Self::RateLimit => "rate-limit",
+            Self::Quota => "quota",
+            Self::ContextOverflow => "context-overflow",
+            Self::Refused => "refused",
+            Self::Service => "service",
+            Self::Malformed => "malformed",
+            Self::Recording => "recording",
+        }
+    }
+}
+
 impl std::fmt::Display for RequestKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}/{}/{}", self.path, self.run, self.step)

@@ -1,3 +1,27 @@
-//! The plugin runtime of Raddle.
+//! The plugin runtime of the Raddle agent harness: loads WASM components, checks them against the
+//! contract and the deployment's grants, and runs each call in a fresh instance (DESIGN §5).
+//!
+//! [`Runtime::load`] turns [`PluginSpec`]s into the `Plugin`s of `raddle-core`.
 
+mod bindings;
+mod cache;
+mod contract;
+mod contributions;
+mod engine;
+mod fault;
+pub mod grants;
 pub mod imports;
+mod last_words;
+mod limits;
+mod load;
+mod plugin;
+mod settings;
+mod weight;
+
+pub use contract::{Interface, VERSION};
+pub use engine::Allocation;
+pub use limits::Limits;
+pub use load::{
+    ComponentInfo, ComponentSource, LoadFault, LoadProgress, LoadReason, Loaded, PluginSpec,
+    Runtime, RuntimeFault, RuntimeSettings,
+};

@@ -1,5 +1,9 @@
 //! Sessions: the event log and what is folded from it.
 
 mod event;
+mod transcript;
+mod verify;
 
 pub use event::{CacheBreak, EndCause, Event, EventData, Generation, LoadedPlugin};
+pub use transcript::Transcript;
+pub use verify::{Mismatch, Verification, verify};

@@ -1,0 +1,229 @@
+//! The owner of a session's log and of everything folded from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::prompt::TailEntry;
+use crate::session::{EndCause, Event, EventData, Generation, Transcript};
+use crate::store::{SessionHeader, Store, StoreError};
+use crate::surroundings::Surroundings;
+use crate::wire;
+
+/// Sees every event as it happens: the logged ones after they are durable, the others at once.
+pub trait Observer: Send + Sync {
+    /// Called in order, from whichever task the event comes from.
+    fn event(&self, event: &Event);
+}
+
+/// Owns one session: the only writer of its log, and the keeper of what is folded from it.
+pub struct Controller {
+    store: Arc<dyn Store>,
+    header: SessionHeader,
+    announcer: Arc<Announcer>,
+    seq: u64,
+    transcript: Transcript,
+    generation: Option<Generation>,
+    tail: BTreeMap<String, TailEntry>,
+}
+
+/// Stamps events and shows them, also from inside plugin calls.
+pub(crate) struct Announcer {
+    session: String,
+    surroundings: Arc<dyn Surroundings>,
+    observer: Arc<dyn Observer>,
+    run: AtomicU32,
+    step: AtomicU32,
+}
+
+impl Controller {
+    /// Starts a new session.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        header: SessionHeader,
+        surroundings: Arc<dyn Surroundings>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, StoreError> {
+        store.create(header.clone()).await?;
+        Ok(Self::new(store, header, surroundings, observer))
+    }
+
+    /// Opens a session from its log. A run that the process did not live to end is ended here:
+    /// its open calls get results, so that the transcript is valid.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        session: &str,
+        surroundings: Arc<dyn Surroundings>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, StoreError> {
+        let header = store
+            .header(session)
+            .await?
+            .ok_or_else(|| StoreError::Missing(session.to_owned()))?;
+        let events = store.events(session, 0).await?;
+        let mut controller = Self::new(store, header, surroundings, observer);
+        let mut running = false;
+        for event in &events {
+            match event.data {
+                EventData::RunStarted {} => running = true,
+                EventData::RunEnded { .. } => running = false,
+                _ => {}
+            }
+            controller.fold(event);
+        }
+        if running {
+            let mut ends =
+                controller.answer_open("interrupted", "the process ended during the call");
+            ends.push(EventData::RunEnded {
+                cause: EndCause::Interrupted,
+            });
+            controller.append(ends).await?;
+        }
+        Ok(controller)
+    }
+
+    /// The session's header.
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    /// Where the session is kept.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The messages the model sees.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// What the prompt was last made from.
+    pub fn generation(&self) -> Option<&Generation> {
+        self.generation.as_ref()
+    }
+
+    /// The tail entries in the transcript, each section's last.
+    pub fn tail(&self) -> impl Iterator<Item = &TailEntry> {
+        self.tail.values()
+    }
+
+    /// Number of the current run, 0 before the first.
+    pub fn run(&self) -> u32 {
+        self.announcer.run.load(Ordering::Relaxed)
+    }
+
+    /// Number of the current step in its run.
+    pub fn step(&self) -> u32 {
+        self.announcer.step.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn announcer(&self) -> &Arc<Announcer> {
+        &self.announcer
+    }
+
+    pub(crate) fn begin_run(&mut self) {
+        self.announcer.run.fetch_add(1, Ordering::Relaxed);
+        self.announcer.step.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn begin_step(&mut self) {
+        self.announcer.step.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Appends events to the log, all or none; when it returns they are durable and folded.
+    pub async fn append(&mut self, data: Vec<EventData>) -> Result<(), StoreError> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let events: Vec<Event> = data
+            .into_iter()
+            .zip(self.seq + 1..)
+            .map(|(data, seq)| self.announcer.stamp(seq, data))
+            .collect();
+        self.store.append(&self.header.id, &events).await?;
+        for event in &events {
+            self.fold(event);
+            self.announcer.observer.event(event);
+        }
+        Ok(())
+    }
+
+    /// Results for all calls that have none: every call is answered.
+    pub(crate) fn answer_open(&self, code: &str, message: &str) -> Vec<EventData> {
+        self.transcript
+            .unanswered()
+            .map(|call| EventData::ToolResult {
+                call_id: call.id.clone(),
+                text: wire::error_record(code, message),
+                is_error: true,
+                details: None,
+            })
+            .collect()
+    }
+
+    fn new(
+        store: Arc<dyn Store>,
+        header: SessionHeader,
+        surroundings: Arc<dyn Surroundings>,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        let announcer = Arc::new(Announcer {
+            session: header.id.clone(),
+            surroundings,
+            observer,
+            run: AtomicU32::new(0),
+            step: AtomicU32::new(0),
+        });
+        Self {
+            store,
+            header,
+            announcer,
+            seq: 0,
+            transcript: Transcript::default(),
+            generation: None,
+            tail: BTreeMap::new(),
+        }
+    }
+
+    fn fold(&mut self, event: &Event) {
+        self.seq = event.seq;
+        self.announcer.run.store(event.run, Ordering::Relaxed);
+        self.announcer.step.store(event.step, Ordering::Relaxed);
+        match &event.data {
+            EventData::Generation(generation) => self.generation = Some(generation.clone()),
+            EventData::Context {
+                section,
+                plugin,
+                text,
+            } => {
+                let entry = TailEntry::new(section.as_str(), plugin.as_str(), text.as_str());
+                self.tail.insert(section.clone(), entry);
+            }
+            _ => {}
+        }
+        self.transcript.apply(event);
+    }
+}
+
+impl Announcer {
+    /// Shows an event that is not logged.
+    pub(crate) fn show(&self, data: EventData) {
+        self.observer.event(&self.stamp(0, data));
+    }
+
+    pub(crate) fn surroundings(&self) -> &dyn Surroundings {
+        &*self.surroundings
+    }
+
+    fn stamp(&self, seq: u64, data: EventData) -> Event {
+        Event {
+            seq,
+            time: self.surroundings.now(),
+            session: self.session.clone(),
+            run: self.run.load(Ordering::Relaxed),
+            step: self.step.load(Ordering::Relaxed),
+            display: data.is_displayed(),
+            data,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The agent: one session that can run.
+
+mod arguments;
+mod cancel;
+mod controller;
+mod permission;
+mod run;
+mod services;
+mod step;
+mod tools;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub use cancel::Cancel;
+pub use controller::{Controller, Observer};
+pub use permission::{Action, Answer, Asker, BadPattern, Decision, Permissions, Question, Rule};
+
+use crate::plugins::Caller;
+use crate::prompt::Prompt;
+use crate::provider::{Conversation, Provider};
+use crate::registry::Registry;
+use crate::session::EndCause;
+use crate::store::StoreError;
+use run::RunError;
+use services::Services;
+use tools::ToolRunner;
+
+/// A session that can run: its log, its prompt, its link to the model, and the tools.
+pub struct Agent {
+    settings: AgentSettings,
+    controller: Controller,
+    prompt: Prompt,
+    conversation: Box<dyn Conversation>,
+    tools: ToolRunner,
+    caller: Caller,
+    head: step::Head,
+}
+
+/// What the deployment fixes about every request.
+#[derive(Debug, Clone, Default)]
+pub struct AgentSettings {
+    /// Name of the active agent; none has no persona.
+    pub agent: Option<String>,
+    /// The provider kind, for the log.
+    pub provider: String,
+    /// The model's name.
+    pub model: String,
+    /// Further members of the request body.
+    pub options: Map<String, Value>,
+    /// Most steps of one run; absent is no limit.
+    pub max_steps: Option<u32>,
+}
+
+impl Agent {
+    /// An agent on an opened session.
+    pub fn new(
+        settings: AgentSettings,
+        controller: Controller,
+        registry: Arc<Registry>,
+        mut prompt: Prompt,
+        provider: &dyn Provider,
+        permissions: Permissions,
+    ) -> Self {
+        prompt.restore(controller.tail().cloned());
+        let caller = Caller {
+            session: Some(Arc::new(Services::of(&controller))),
+            call_id: None,
+        };
+        Self {
+            conversation: provider.conversation(),
+            tools: ToolRunner::new(registry, permissions),
+            head: step::Head::default(),
+            settings,
+            controller,
+            prompt,
+            caller,
+        }
+    }
+
+    /// The session's log and what is folded from it.
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// Runs until the model has answered `message` and asks for nothing more. Everything that
+    /// happens is an event; a failure of the prompt or the model ends the run, not the agent.
+    ///
+    /// # Errors
+    ///
+    /// Only when the log cannot be written: then nothing more can be done in this session.
+    pub async fn run(&mut self, message: &str, cancel: &Cancel) -> Result<EndCause, StoreError> {
+        self.begin(message);
+        let cause = match self.steps(cancel).await {
+            Ok(cause) => cause,
+            Err(RunError::Store(error)) => return Err(error),
+            Err(error) => {
+                self.fail(&error).await?;
+                EndCause::Failed
+            }
+        };
+        self.end(cause).await?;
+        Ok(cause)
+    }
+}

@@ -1,0 +1,187 @@
+//! Who may call what: rules of the deployment, then the user. No model, tool or plugin can widen
+//! them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use globset::{GlobBuilder, GlobMatcher};
+use serde_json::Value;
+
+use crate::plugins::Tool;
+
+/// What happens to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It runs.
+    Allow,
+    /// The user is asked; without somebody to ask it does not run.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// One `[[permission.rule]]`. The last rule that matches decides.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    tool: GlobMatcher,
+    argument: Option<(String, GlobMatcher)>,
+    action: Action,
+}
+
+/// A rule's pattern is not a glob.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{pattern}` is not a pattern: {message}")]
+pub struct BadPattern {
+    /// The pattern.
+    pub pattern: String,
+    /// Why.
+    pub message: String,
+}
+
+/// Asks the user. `None` in place of it means nobody can be asked.
+pub trait Asker: Send + Sync {
+    /// Asks whether one call may run. Calls of a batch are asked for one after another.
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
+}
+
+/// What the user is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The tool.
+    pub tool: String,
+    /// The plugin that owns it.
+    pub plugin: String,
+    /// The arguments: a JSON object.
+    pub arguments: Value,
+}
+
+/// The user's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// This once.
+    Allow,
+    /// This tool with exactly these arguments, for the rest of the session.
+    AllowAlways,
+    /// No.
+    Deny,
+}
+
+/// A decision about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it may run.
+    pub allowed: bool,
+    /// Who decided: `rule`, `hint` (the tool only reads), `user`, or `no-terminal`.
+    pub by: &'static str,
+}
+
+/// The permissions of one session.
+pub struct Permissions {
+    rules: Arc<[Rule]>,
+    asker: Option<Arc<dyn Asker>>,
+    always: Mutex<Vec<(String, Value)>>,
+}
+
+impl Rule {
+    /// A rule for tools matching the glob `tool` and, if given, only for calls whose argument
+    /// `argument.0` matches the glob `argument.1`. `*` does not cross `/`, `**` does; an argument
+    /// that is not a string is matched by its JSON text.
+    pub fn new(
+        tool: &str,
+        argument: Option<(&str, &str)>,
+        action: Action,
+    ) -> Result<Self, BadPattern> {
+        Ok(Self {
+            tool: matcher(tool)?,
+            argument: argument
+                .map(|(name, pattern)| Ok((name.to_owned(), matcher(pattern)?)))
+                .transpose()?,
+            action,
+        })
+    }
+
+    fn matches(&self, tool: &str, arguments: &Value) -> bool {
+        self.tool.is_match(tool)
+            && self.argument.as_ref().is_none_or(|(name, pattern)| {
+                arguments.get(name).is_some_and(|value| match value {
+                    Value::String(text) => pattern.is_match(text),
+                    other => pattern.is_match(other.to_string()),
+                })
+            })
+    }
+}
+
+impl Permissions {
+    /// Permissions under `rules`, with somebody to ask or nobody.
+    pub fn new(rules: Arc<[Rule]>, asker: Option<Arc<dyn Asker>>) -> Self {
+        Self {
+            rules,
+            asker,
+            always: Mutex::default(),
+        }
+    }
+
+    /// Decides about one call; may wait for the user.
+    pub async fn decide(&self, plugin: &str, tool: &Tool, arguments: &Value) -> Decision {
+        match self.action(tool, arguments) {
+            (Action::Allow, by) => Decision { allowed: true, by },
+            (Action::Deny, by) => Decision { allowed: false, by },
+            (Action::Ask, _) => self.ask(plugin, tool, arguments).await,
+        }
+    }
+
+    fn action(&self, tool: &Tool, arguments: &Value) -> (Action, &'static str) {
+        let rule = self
+            .rules
+            .iter()
+            .rev()
+            .find(|rule| rule.matches(&tool.name, arguments));
+        match rule {
+            Some(rule) => (rule.action, "rule"),
+            None if tool.hint("read-only") == Some("true") => (Action::Allow, "hint"),
+            None => (Action::Ask, "rule"),
+        }
+    }
+
+    async fn ask(&self, plugin: &str, tool: &Tool, arguments: &Value) -> Decision {
+        let Some(asker) = &self.asker else {
+            return Decision {
+                allowed: false,
+                by: "no-terminal",
+            };
+        };
+        let key = (tool.name.clone(), arguments.clone());
+        let granted = self.granted().contains(&key);
+        let allowed = granted || {
+            let question = Question {
+                tool: tool.name.clone(),
+                plugin: plugin.to_owned(),
+                arguments: arguments.clone(),
+            };
+            let answer = asker.ask(&question).await;
+            if answer == Answer::AllowAlways {
+                self.granted().push(key);
+            }
+            answer != Answer::Deny
+        };
+        Decision {
+            allowed,
+            by: "user",
+        }
+    }
+
+    fn granted(&self) -> std::sync::MutexGuard<'_, Vec<(String, Value)>> {
+        self.always.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn matcher(pattern: &str) -> Result<GlobMatcher, BadPattern> {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| BadPattern {
+            pattern: pattern.to_owned(),
+            message: error.kind().to_string(),
+        })
+}

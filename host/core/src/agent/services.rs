@@ -1,0 +1,98 @@
+//! What a session does for the plugins that run in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt as _};
+
+use super::controller::{Announcer, Controller};
+use crate::plugins::{DomainError, ErrorKind, Progress, SessionServices};
+use crate::session::EventData;
+use crate::store::{Store, StoreError};
+
+/// The calling session behind the imports.
+pub(crate) struct Services {
+    session: String,
+    directory: Option<PathBuf>,
+    store: Arc<dyn Store>,
+    announcer: Arc<Announcer>,
+}
+
+impl Services {
+    pub(crate) fn of(controller: &Controller) -> Self {
+        Self {
+            session: controller.header().id.clone(),
+            directory: controller.header().directory.as_ref().map(PathBuf::from),
+            store: Arc::clone(controller.store()),
+            announcer: Arc::clone(controller.announcer()),
+        }
+    }
+}
+
+impl SessionServices for Services {
+    fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    fn get_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, DomainError>> {
+        let read = self.store.get_state(&self.session, plugin, key);
+        read.map(|result| result.map_err(unavailable)).boxed()
+    }
+
+    fn set_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+        value: Option<String>,
+    ) -> BoxFuture<'a, Result<(), DomainError>> {
+        let write = self.store.set_state(&self.session, plugin, key, value);
+        write.map(|result| result.map_err(unavailable)).boxed()
+    }
+
+    fn swap_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+        expected: Option<String>,
+        value: String,
+    ) -> BoxFuture<'a, Result<bool, DomainError>> {
+        let swap = self
+            .store
+            .swap_state(&self.session, plugin, key, expected, value);
+        swap.map(|result| result.map_err(unavailable)).boxed()
+    }
+
+    fn list_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, DomainError>> {
+        let list = self.store.list_state(&self.session, plugin, prefix);
+        list.map(|result| result.map_err(unavailable)).boxed()
+    }
+
+    fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress) {
+        let text = match progress {
+            Progress::Report {
+                message,
+                percent: Some(percent),
+            } => format!("{message} ({percent} %)"),
+            Progress::Report { message, .. } => message,
+            Progress::Output(text) | Progress::Say(text) => text,
+            Progress::Emit { event, payload } => format!("{event} {payload}"),
+        };
+        self.announcer.show(EventData::ToolProgress {
+            call_id: call_id.map(str::to_owned),
+            plugin: plugin.to_owned(),
+            text,
+        });
+    }
+}
+
+fn unavailable(error: StoreError) -> DomainError {
+    DomainError::new(ErrorKind::Unavailable, "store", error.to_string())
+}

@@ -1,0 +1,330 @@
+//! The parts of one step: assemble, ask, serve.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+
+use super::run::RunError;
+use super::tools::Batch;
+use super::{Agent, Cancel};
+use crate::digest::Digest;
+use crate::message::{AssistantMessage, Finish, Part, ToolCall};
+use crate::plugins::{Context, Fact};
+use crate::prompt::{Assembly, Prefix, cache_breaks};
+use crate::provider::{
+    Completion, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
+};
+use crate::session::{EndCause, EventData, Generation, LoadedPlugin};
+use crate::store::StoreError;
+
+/// The part of the requests that stays: what it is made from, and what opens the run.
+#[derive(Default)]
+pub(super) struct Head {
+    /// Events of the run's beginning, logged with its first step: tail entries stand before the
+    /// user's message.
+    opening: Vec<EventData>,
+    /// What the last request was made from.
+    sent: Option<Arc<Prefix>>,
+    /// Counts changes of the above.
+    revision: u64,
+    /// Facts of the run: read once, when it begins.
+    facts: Vec<Fact>,
+}
+
+impl Agent {
+    /// Begins a run: what opens it is logged with its first step.
+    pub(super) fn begin(&mut self, message: &str) {
+        self.controller.begin_run();
+        self.head.opening = vec![
+            EventData::RunStarted {},
+            EventData::UserMessage {
+                text: message.to_owned(),
+            },
+        ];
+        let surroundings = self.controller.announcer().surroundings();
+        let directory = self.controller.header().directory.as_deref();
+        let branch = directory.and_then(|directory| surroundings.branch(Path::new(directory)));
+        let fact = |name: &str, value| Fact {
+            name: name.to_owned(),
+            value,
+        };
+        let platform = fact("platform", surroundings.platform());
+        self.head.facts = branch
+            .map(|branch| fact("git-branch", branch))
+            .into_iter()
+            .chain([platform])
+            .collect();
+    }
+
+    pub(super) fn is_over_step_limit(&self) -> bool {
+        let limit = self.settings.max_steps;
+        limit.is_some_and(|limit| self.controller.step() >= limit)
+    }
+
+    /// The exact prompt of the next request. What is new of it is logged, together with what
+    /// opens the run.
+    pub(super) async fn assemble(&mut self) -> Result<Assembly, RunError> {
+        self.controller.begin_step();
+        let context = self.context();
+        let assembled = self.prompt.assemble(&context, &self.caller).await;
+        let mut news = std::mem::take(&mut self.head.opening);
+        let assembly = match assembled {
+            Ok(assembly) => assembly,
+            Err(error) => {
+                self.controller.append(news).await?;
+                return Err(error.into());
+            }
+        };
+        let message = news.pop_if(|event| matches!(event, EventData::UserMessage { .. }));
+        news.extend(self.changed_prefix(&assembly.prefix).await?);
+        news.extend(assembly.tail.iter().map(|entry| EventData::Context {
+            section: entry.section.to_string(),
+            plugin: entry.plugin.to_string(),
+            text: entry.text.to_string(),
+        }));
+        news.extend(message);
+        self.controller.append(news).await?;
+        Ok(assembly)
+    }
+
+    /// Sends the request and takes the answer in: events as they come, the whole answer logged
+    /// together with the calls it makes. A cancelled or broken answer keeps what was said.
+    pub(super) async fn ask(
+        &mut self,
+        assembly: &Assembly,
+        cancel: &Cancel,
+    ) -> Result<AssistantMessage, RunError> {
+        let body = self.conversation.encode(&Request {
+            model: &self.settings.model,
+            system: assembly.system(),
+            tools: assembly.tools(),
+            messages: self.controller.transcript().messages(),
+            revision: self.head.revision,
+            cache_key: &self.controller.header().id,
+            options: &self.settings.options,
+        });
+        let digest = body.digest;
+        let key = RequestKey {
+            path: "main".to_owned(),
+            run: self.controller.run(),
+            step: self.controller.step(),
+        };
+        let mut stream = self.conversation.send(body, &key);
+        let mut said = String::new();
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    let message = partial(said, Finish::Cancelled);
+                    self.log_answer(message.clone(), digest, None).await?;
+                    return Ok(message);
+                }
+                event = stream.next() => event,
+            };
+            match event {
+                Some(Ok(StreamEvent::Text(text))) => {
+                    said.push_str(&text);
+                    self.show(EventData::TextDelta { text });
+                }
+                Some(Ok(StreamEvent::Retry { wait, reason })) => self.show(EventData::Retry {
+                    wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                    reason,
+                }),
+                Some(Ok(StreamEvent::Done(Completion { message, usage, .. }))) => {
+                    let usage = usage.map(EventData::Usage);
+                    self.log_answer(message.clone(), digest, usage).await?;
+                    return Ok(message);
+                }
+                Some(Err(error)) => {
+                    self.log_answer(partial(said, Finish::Broken), digest, None)
+                        .await?;
+                    return Err(error.into());
+                }
+                None => {
+                    return Err(RunError::Provider(ProviderError::new(
+                        ProviderErrorKind::Malformed,
+                        "the answer ended without being finished",
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Runs the calls of an answer. Every call gets a result, also when the run is cancelled.
+    /// Says whether every result asks for the run to end.
+    pub(super) async fn serve(
+        &mut self,
+        calls: &[ToolCall],
+        assembly: &Assembly,
+        cancel: &Cancel,
+    ) -> Result<bool, RunError> {
+        let mut prepared = Vec::with_capacity(calls.len());
+        for call in calls {
+            let shown = assembly.tools().iter().any(|tool| tool.name == call.name);
+            let (call, decision) = tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
+                decided = self.tools.prepare(call, shown) => decided,
+            };
+            prepared.push(call);
+            self.controller
+                .append(decision.into_iter().collect())
+                .await?;
+        }
+        let mut terminated = !prepared.is_empty();
+        if prepared.len() == calls.len() {
+            let mut batch = Batch::start(prepared, &self.context(), &self.caller);
+            loop {
+                let finished = tokio::select! {
+                    biased;
+                    finished = batch.next() => finished,
+                    () = cancel.cancelled() => break,
+                };
+                let Some(finished) = finished else { break };
+                terminated &= finished.terminate;
+                self.controller.append(vec![finished.result]).await?;
+            }
+            batch.cancel().await;
+        }
+        let (code, message) = if cancel.is_cancelled() {
+            ("cancelled", "the user cancelled the run")
+        } else {
+            ("failed", "the call ended without a result")
+        };
+        let unanswered = self.controller.answer_open(code, message);
+        terminated &= unanswered.is_empty();
+        self.controller.append(unanswered).await?;
+        Ok(terminated)
+    }
+
+    /// Answers the calls of an answer that was cut: half a call must never run (B-TOOL-03).
+    pub(super) async fn refuse_calls_of_cut_answer(&mut self) -> Result<(), StoreError> {
+        let refusals = self.controller.answer_open(
+            "cut",
+            "the answer was cut by the output limit: no call of it ran",
+        );
+        self.controller.append(refusals).await
+    }
+
+    pub(super) async fn fail(&mut self, error: &RunError) -> Result<(), StoreError> {
+        let code = match error {
+            RunError::Prompt(_) => "prompt",
+            RunError::Provider(error) => error.kind.code(),
+            RunError::Store(_) => "store",
+        };
+        let event = EventData::Error {
+            code: code.to_owned(),
+            message: error.to_string(),
+        };
+        self.controller.append(vec![event]).await
+    }
+
+    pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
+        let message = self
+            .controller
+            .transcript()
+            .last_answer()
+            .unwrap_or_default();
+        self.controller
+            .append(vec![
+                EventData::RunEnded { cause },
+                EventData::Done { message },
+            ])
+            .await
+    }
+
+    /// The context of the current step, with everything in it; what is asked for a longer
+    /// lifetime sees less of it.
+    fn context(&self) -> Context {
+        let header = self.controller.header();
+        Context {
+            agent: self.settings.agent.clone(),
+            model: Some(self.settings.model.clone()),
+            prompt_variant: Some(header.variant.clone()),
+            session: Some(header.id.clone()),
+            cwd: header.directory.clone(),
+            turn: Some(self.controller.run()),
+            step: Some(self.controller.step()),
+            now: Some(self.controller.announcer().surroundings().now()),
+            facts: self.head.facts.clone(),
+        }
+    }
+
+    /// The generation event when the prefix is not that of the last request, after the cache
+    /// break that this is unless the session is new.
+    async fn changed_prefix(&mut self, prefix: &Arc<Prefix>) -> Result<Vec<EventData>, StoreError> {
+        let sent = self.head.sent.replace(Arc::clone(prefix));
+        if sent.is_some_and(|sent| Arc::ptr_eq(&sent, prefix)) {
+            return Ok(Vec::new());
+        }
+        let generation = self.generation(prefix);
+        let before = self.controller.generation();
+        if before == Some(&generation) {
+            return Ok(Vec::new());
+        }
+        self.head.revision += 1;
+        let store = self.controller.store();
+        let mut events = Vec::new();
+        if let Some(before) = before {
+            let system = store.text(before.system).await?.unwrap_or_default();
+            let tools = store.text(before.tools).await?.unwrap_or_default();
+            let tools = serde_json::from_str(&tools).unwrap_or_default();
+            let breaks = cache_breaks(&Prefix::logged(system, tools), prefix);
+            events.extend(breaks.into_iter().map(EventData::CacheBreak));
+        }
+        store.put_text(prefix.system()).await?;
+        store.put_text(prefix.tools_json()).await?;
+        events.push(EventData::Generation(generation));
+        Ok(events)
+    }
+
+    fn generation(&self, prefix: &Prefix) -> Generation {
+        let plugins = self.tools.registry().plugins().iter();
+        Generation {
+            plugins: plugins
+                .map(|plugin| LoadedPlugin {
+                    id: plugin.info().id.clone(),
+                    digest: plugin.info().digest,
+                })
+                .collect(),
+            agent: self.settings.agent.clone(),
+            provider: self.settings.provider.clone(),
+            model: self.settings.model.clone(),
+            options: self.settings.options.clone(),
+            system: prefix.system_digest(),
+            tools: prefix.tools_digest(),
+        }
+    }
+
+    async fn log_answer(
+        &mut self,
+        message: AssistantMessage,
+        request: Digest,
+        usage: Option<EventData>,
+    ) -> Result<(), StoreError> {
+        if message.parts.is_empty() {
+            return self.controller.append(usage.into_iter().collect()).await;
+        }
+        let calls: Vec<EventData> = message
+            .calls()
+            .map(|call| self.tools.call_event(call))
+            .collect();
+        let answer = EventData::AssistantMessage { message, request };
+        let events = std::iter::once(answer).chain(usage).chain(calls);
+        self.controller.append(events.collect()).await
+    }
+
+    fn show(&self, event: EventData) {
+        self.controller.announcer().show(event);
+    }
+}
+
+fn partial(text: String, finish: Finish) -> AssistantMessage {
+    let parts = if text.is_empty() {
+        Vec::new()
+    } else {
+        vec![Part::Text { text }]
+    };
+    AssistantMessage { parts, finish }
+}

@@ -1,0 +1,256 @@
+//! Serving a batch of tool calls: checked, permitted, parallel.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::arguments;
+use super::permission::{Decision, Permissions};
+use crate::message::ToolCall;
+use crate::plugins::{
+    Caller, Context, Fault, Invocation, Outcome, Plugin, PluginError, Reply, Tool,
+};
+use crate::registry::Registry;
+use crate::session::EventData;
+use crate::wire;
+
+/// Serves the tool calls of a session.
+pub(crate) struct ToolRunner {
+    registry: Arc<Registry>,
+    permissions: Permissions,
+}
+
+/// A call that was looked up, checked and decided: what remains is to run it, or to answer with
+/// the record that says why it does not run.
+pub(crate) struct Prepared {
+    call: ToolCall,
+    work: Result<Work, String>,
+}
+
+struct Work {
+    plugin: Arc<dyn Plugin>,
+    name: String,
+    arguments: String,
+    /// Calls with equal keys run one after another, in call order.
+    queue: Option<String>,
+}
+
+/// A running batch. Dropping it cancels what still runs.
+pub(crate) struct Batch {
+    tasks: JoinSet<()>,
+    finished: mpsc::UnboundedReceiver<Finished>,
+}
+
+/// The end of one call.
+pub(crate) struct Finished {
+    /// The result for the log.
+    pub(crate) result: EventData,
+    /// Whether it asks for the run to end.
+    pub(crate) terminate: bool,
+}
+
+impl ToolRunner {
+    pub(crate) fn new(registry: Arc<Registry>, permissions: Permissions) -> Self {
+        Self {
+            registry,
+            permissions,
+        }
+    }
+
+    /// The plugins and what each owns.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The event of a call as the model made it: the tool's own name, and who owns it.
+    pub(crate) fn call_event(&self, call: &ToolCall) -> EventData {
+        let entry = self.registry.tool(&call.name);
+        EventData::ToolCall {
+            call: ToolCall {
+                name: entry.map_or(&call.name, |entry| &entry.tool.name).clone(),
+                ..call.clone()
+            },
+            plugin: entry.map(|entry| entry.plugin.to_string()),
+        }
+    }
+
+    /// Looks a call up among the tools the model was `shown`, checks its arguments against the
+    /// schema and decides whether it may run. The event says how that was decided.
+    pub(crate) async fn prepare(
+        &self,
+        call: &ToolCall,
+        shown: bool,
+    ) -> (Prepared, Option<EventData>) {
+        let refused = |record| Prepared {
+            call: call.clone(),
+            work: Err(record),
+        };
+        let entry = self.registry.tool(&call.name).filter(|_| shown);
+        let Some((entry, plugin)) =
+            entry.and_then(|entry| Some((entry, self.registry.plugin(&entry.plugin)?)))
+        else {
+            let message = format!("there is no tool `{}`", call.name);
+            return (refused(wire::error_record("unknown-tool", &message)), None);
+        };
+        let tool = &entry.tool;
+        let arguments = match arguments::check(entry, &call.arguments) {
+            Ok(arguments) => arguments,
+            Err(bad) => {
+                let record = wire::argument_error_record(bad.code, &bad.message, &tool.parameters);
+                return (refused(record), None);
+            }
+        };
+        let decision = self
+            .permissions
+            .decide(&entry.plugin, tool, &arguments)
+            .await;
+        let prepared = if decision.allowed {
+            Prepared {
+                call: call.clone(),
+                work: Ok(Work {
+                    plugin: Arc::clone(plugin),
+                    name: tool.name.clone(),
+                    queue: queue_key(tool, &arguments),
+                    arguments: arguments.to_string(),
+                }),
+            }
+        } else {
+            let message = format!("`{}` was not permitted ({})", tool.name, decision.by);
+            refused(wire::error_record("denied", &message))
+        };
+        (prepared, Some(permission_event(call, tool, decision)))
+    }
+}
+
+impl Batch {
+    /// Starts prepared calls: all at once, but those of one queue one after another.
+    pub(crate) fn start(calls: Vec<Prepared>, context: &Context, caller: &Caller) -> Self {
+        let names: Vec<String> = calls.iter().map(|call| call.call.name.clone()).collect();
+        let mut queues: Vec<Vec<(Prepared, Vec<String>)>> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (index, prepared) in calls.into_iter().enumerate() {
+            let mut others = names.clone();
+            others.remove(index);
+            let key = prepared
+                .work
+                .as_ref()
+                .ok()
+                .and_then(|work| work.queue.clone());
+            let place = match key {
+                Some(key) => *places.entry(key).or_insert(queues.len()),
+                None => queues.len(),
+            };
+            if place == queues.len() {
+                queues.push(Vec::new());
+            }
+            queues[place].push((prepared, others));
+        }
+        let (sender, finished) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        for queue in queues {
+            let (sender, context, caller) = (sender.clone(), context.clone(), caller.clone());
+            tasks.spawn(async move {
+                for (prepared, others) in queue {
+                    let ended = serve(prepared, others, &context, &caller).await;
+                    // Nobody listens any more once the batch is dropped.
+                    let _ = sender.send(ended);
+                }
+            });
+        }
+        Self { tasks, finished }
+    }
+
+    /// The next call that ends; `None` when all have.
+    pub(crate) async fn next(&mut self) -> Option<Finished> {
+        self.finished.recv().await
+    }
+
+    /// Ends what still runs and waits until it has: what a call holds (child processes, files)
+    /// is released when this returns.
+    pub(crate) async fn cancel(mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+async fn serve(
+    prepared: Prepared,
+    batch: Vec<String>,
+    context: &Context,
+    caller: &Caller,
+) -> Finished {
+    let call_id = prepared.call.id.clone();
+    let failed = |text| Finished {
+        result: EventData::ToolResult {
+            call_id: call_id.clone(),
+            text,
+            is_error: true,
+            details: None,
+        },
+        terminate: false,
+    };
+    let work = match prepared.work {
+        Ok(work) => work,
+        Err(record) => return failed(record),
+    };
+    let invocation = Invocation {
+        call: ToolCall {
+            id: prepared.call.id,
+            name: work.name,
+            arguments: work.arguments,
+        },
+        batch,
+    };
+    let caller = Caller {
+        call_id: Some(call_id.clone()),
+        ..caller.clone()
+    };
+    match work.plugin.call(&invocation, context, &caller).await {
+        Ok(Outcome::Done(Reply {
+            text,
+            details,
+            terminate,
+            ..
+        })) => Finished {
+            result: EventData::ToolResult {
+                call_id,
+                text,
+                is_error: false,
+                details,
+            },
+            terminate,
+        },
+        Ok(Outcome::NeedsUser { title }) => failed(wire::error_record(
+            "unserved",
+            &format!("this host cannot ask the user: {title}"),
+        )),
+        Err(error) => failed(fault_record(&error)),
+    }
+}
+
+/// What the model sees of a failed call: the plugin's own words for its own errors, the fault
+/// with the plugin's name for all others.
+fn fault_record(error: &PluginError) -> String {
+    match &error.fault {
+        Fault::Domain(domain) => wire::error_record(&domain.code, &domain.message),
+        Fault::Limit { .. } => wire::error_record("plugin-limit", &error.to_string()),
+        _ => wire::error_record("plugin-fault", &error.to_string()),
+    }
+}
+
+/// The hint `exclusive` names an argument: calls with an equal value of it share a queue.
+fn queue_key(tool: &Tool, arguments: &Value) -> Option<String> {
+    let value = arguments.get(tool.hint("exclusive")?)?;
+    Some(value.to_string())
+}
+
+fn permission_event(call: &ToolCall, tool: &Tool, decision: Decision) -> EventData {
+    EventData::Permission {
+        call_id: call.id.clone(),
+        tool: tool.name.clone(),
+        allowed: decision.allowed,
+        by: decision.by.to_owned(),
+    }
+}

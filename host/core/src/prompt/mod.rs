@@ -1,0 +1,24 @@
+//! The prompt: ordered sections with `<<variables>>`, contributed by plugins, assembled on one
+//! path (DESIGN §3, §4).
+//!
+//! A session owns one [`Prompt`]. [`Prompt::assemble`] is the only way text reaches the system
+//! prompt. What lives for the deployment or the session is rendered once: the [`Prefix`].
+
+pub mod template;
+
+mod ask;
+mod assembly;
+mod cache;
+mod cell;
+mod error;
+mod prefix;
+mod provenance;
+mod tail;
+mod wire;
+
+pub use assembly::{Assembly, Dynamic, Prompt, PromptOptions};
+pub use cache::cache_breaks;
+pub use error::{Asked, PromptError, TemplateError};
+pub use prefix::{Prefix, ToolList};
+pub use provenance::{ContextPart, Explanation, Span};
+pub use tail::TailEntry;

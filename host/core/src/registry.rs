@@ -1,0 +1,280 @@
+//! Who owns what: everything the plugins of a deployment contribute, with exactly one owner for
+//! each name (DESIGN §3). The order in which plugins are given never matters.
+
+mod build;
+mod contributions;
+mod fault;
+mod tool;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use contributions::{Contribution, contributions};
+pub use fault::{Kind, RegistryFault};
+pub use tool::{ToolEntry, wire_name};
+
+use crate::plugins::{Agent, Environment, Lifetime, Plugin, Question};
+use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault};
+use crate::prompt::{TemplateError, ToolList};
+
+/// The section the active agent's body fills.
+pub const PERSONA: &str = "agent:persona";
+/// Order of the persona.
+pub const PERSONA_ORDER: i32 = 0;
+/// A tool's guidance is the section of this prefix and the tool's name.
+const GUIDANCE_PREFIX: &str = "tool:";
+
+/// The checked contributions of one set of plugins. Immutable, and shared by all sessions.
+pub struct Registry {
+    plugins: Vec<Arc<dyn Plugin>>,
+    sections: Vec<SectionEntry>,
+    variables: Vec<VariableEntry>,
+    tools: Vec<ToolEntry>,
+    tool_by_wire: HashMap<String, usize>,
+    agents: Vec<AgentEntry>,
+    all_tools: Arc<ToolList>,
+    environment: Environment,
+    deployment_answers: Mutex<HashMap<Question, Option<Arc<str>>>>,
+}
+
+/// What a deployment says about the registry.
+#[derive(Debug, Clone, Default)]
+pub struct RegistryOptions {
+    /// `[tools] order`: these tools first, in this order; the others follow by name.
+    pub tool_order: Option<Vec<String>>,
+}
+
+/// A section and its owner.
+#[derive(Debug, Clone)]
+pub struct SectionEntry {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Id of the plugin that owns it.
+    pub plugin: Arc<str>,
+    /// Ascending, then by name.
+    pub order: i32,
+    /// How long its text stays.
+    pub lifetime: Lifetime,
+    /// Whether its text is never scanned.
+    pub verbatim: bool,
+    /// The tool whose guidance it is.
+    pub tool: Option<String>,
+    pub(crate) owner: usize,
+    /// `None` is a computed text.
+    pub(crate) fixed: Option<Arc<Linked>>,
+}
+
+/// A variable and its owner.
+#[derive(Debug, Clone)]
+pub struct VariableEntry {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Id of the plugin that owns it.
+    pub plugin: Arc<str>,
+    /// How long its value stays.
+    pub lifetime: Lifetime,
+    pub(crate) owner: usize,
+    /// `None` is a computed value.
+    pub(crate) fixed: Option<Arc<str>>,
+}
+
+/// An agent and its owner.
+#[derive(Debug, Clone)]
+pub struct AgentEntry {
+    /// The agent as offered.
+    pub agent: Agent,
+    /// Id of the plugin that owns it.
+    pub plugin: Arc<str>,
+    pub(crate) owner: usize,
+    /// The tools it may see; `None` is all.
+    visible_tools: Option<Arc<ToolList>>,
+}
+
+/// A template whose references are known variables.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    pub(crate) template: Template,
+    /// Index of the variable of each reference.
+    pub(crate) variables: Box<[usize]>,
+}
+
+/// The section a template is the text of.
+pub(crate) struct Place<'a> {
+    pub(crate) section: &'a str,
+    pub(crate) plugin: &'a str,
+    pub(crate) lifetime: Lifetime,
+    /// Whether the author declared the lifetime.
+    pub(crate) declared: bool,
+}
+
+impl AgentEntry {
+    /// Whether the agent may see a tool.
+    pub fn sees(&self, tool: &str) -> bool {
+        self.agent.tools.is_empty() || self.agent.tools.iter().any(|name| name == tool)
+    }
+}
+
+impl Registry {
+    /// Builds the registry, or gives every fault there is. `environment` is the one the offers
+    /// were made in.
+    pub fn build(
+        contributions: Vec<Contribution>,
+        environment: Environment,
+        options: &RegistryOptions,
+    ) -> Result<Self, Vec<RegistryFault>> {
+        let (registry, faults) = Self::build_all(contributions, environment, options);
+        if faults.is_empty() {
+            Ok(registry)
+        } else {
+            Err(faults)
+        }
+    }
+
+    /// The plugins, sorted by id.
+    pub fn plugins(&self) -> &[Arc<dyn Plugin>] {
+        &self.plugins
+    }
+
+    /// A plugin by id.
+    pub fn plugin(&self, id: &str) -> Option<&Arc<dyn Plugin>> {
+        self.plugins
+            .binary_search_by(|plugin| plugin.info().id.as_str().cmp(id))
+            .ok()
+            .map(|index| &self.plugins[index])
+    }
+
+    /// All sections but the persona, tool guidance included, in the order of the prompt.
+    pub fn sections(&self) -> &[SectionEntry] {
+        &self.sections
+    }
+
+    /// All variables, by name.
+    pub fn variables(&self) -> &[VariableEntry] {
+        &self.variables
+    }
+
+    /// All tools, in the order they are sent.
+    pub fn tools(&self) -> &[ToolEntry] {
+        &self.tools
+    }
+
+    /// A tool by its name or its name on the wire.
+    pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
+        self.tool_by_wire
+            .get(&wire_name(name))
+            .map(|index| &self.tools[*index])
+    }
+
+    /// All agents, by name.
+    pub fn agents(&self) -> &[AgentEntry] {
+        &self.agents
+    }
+
+    /// An agent by name.
+    pub fn agent(&self, name: &str) -> Option<&AgentEntry> {
+        self.agents
+            .binary_search_by(|entry| entry.agent.name.as_str().cmp(name))
+            .ok()
+            .map(|index| &self.agents[index])
+    }
+
+    /// The environment the contributions were made in.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(crate) fn variable_index(&self, name: &str) -> Option<usize> {
+        self.variables
+            .binary_search_by(|entry| (*entry.name).cmp(name))
+            .ok()
+    }
+
+    /// The tools an agent may see, or without one all.
+    pub(crate) fn visible_tools(&self, agent: Option<&AgentEntry>) -> Arc<ToolList> {
+        let listed = agent.and_then(|entry| entry.visible_tools.as_ref());
+        Arc::clone(listed.unwrap_or(&self.all_tools))
+    }
+
+    /// Parses a text and finds its variables, or gives every fault in it.
+    pub(crate) fn link(
+        &self,
+        place: &Place<'_>,
+        text: &str,
+        verbatim: bool,
+    ) -> Result<Linked, Vec<TemplateError>> {
+        let placed = |PlacedFault { position, fault }| TemplateError {
+            section: place.section.to_owned(),
+            plugin: place.plugin.to_owned(),
+            position,
+            fault,
+        };
+        if verbatim {
+            return Ok(Linked {
+                template: Template::verbatim(text),
+                variables: Box::default(),
+            });
+        }
+        let template = Template::parse(text)
+            .map_err(|faults| faults.into_iter().map(placed).collect::<Vec<_>>())?;
+        let mut variables = Vec::with_capacity(template.references().len());
+        let mut faults = Vec::new();
+        for reference in template.references() {
+            let position = || Position::of(text, reference.at);
+            let Some(index) = self.variable_index(&reference.name) else {
+                faults.push(placed(PlacedFault {
+                    position: position(),
+                    fault: TemplateFault::Unknown {
+                        name: reference.name.to_string(),
+                        known: self.variables.iter().map(|v| v.name.to_string()).collect(),
+                    },
+                }));
+                continue;
+            };
+            let variable = &self.variables[index];
+            if variable.lifetime > place.lifetime {
+                faults.push(placed(PlacedFault {
+                    position: position(),
+                    fault: TemplateFault::ShorterLived {
+                        name: reference.name.to_string(),
+                        owner: variable.plugin.to_string(),
+                        lifetime: variable.lifetime,
+                        promised: place.lifetime,
+                        declared: place.declared,
+                    },
+                }));
+            }
+            variables.push(index);
+        }
+        if faults.is_empty() {
+            Ok(Linked {
+                template,
+                variables: variables.into(),
+            })
+        } else {
+            Err(faults)
+        }
+    }
+
+    /// The answer given to a deployment-lived question, for every session the same.
+    pub(crate) fn deployment_answer(&self, question: &Question) -> Option<Option<Arc<str>>> {
+        self.deployment_answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(question)
+            .cloned()
+    }
+
+    /// Keeps an answer; if two sessions asked at the same time, both get the first.
+    pub(crate) fn keep_deployment_answer(
+        &self,
+        question: Question,
+        answer: Option<Arc<str>>,
+    ) -> Option<Arc<str>> {
+        self.deployment_answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(question)
+            .or_insert(answer)
+            .clone()
+    }
+}

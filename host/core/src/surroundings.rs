@@ -1,0 +1,16 @@
+//! What comes in from outside: time, platform, branch. Core reads none of them itself, so that
+//! the same inputs give the same bytes.
+
+use std::path::Path;
+
+/// The world around a session.
+pub trait Surroundings: Send + Sync {
+    /// The current time: RFC 3339, UTC, milliseconds (`2026-01-31T12:00:00.000Z`).
+    fn now(&self) -> String;
+
+    /// The operating system and architecture (`linux x86_64`).
+    fn platform(&self) -> String;
+
+    /// The git branch checked out in `directory`, if it is in a repository.
+    fn branch(&self, directory: &Path) -> Option<String>;
+}

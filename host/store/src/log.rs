@@ -1,0 +1,269 @@
+//! Sessions and their events.
+
+use raddle_core::session::{Event, EventData};
+use raddle_core::store::{SessionHeader, SessionSummary, StoreError};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::failure::Failure;
+
+/// An event as it is kept.
+pub(crate) struct EncodedEvent {
+    seq: u64,
+    time: String,
+    run: u32,
+    step: u32,
+    kind: String,
+    data: String,
+    display: bool,
+}
+
+/// `type` and `data` of an event, the data left as it stands.
+#[derive(Serialize, Deserialize)]
+struct Parts<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+const HEADER: &str = "id, created, parent, directory, variant, deployment";
+
+pub(crate) fn create(connection: &Connection, header: &SessionHeader) -> Result<(), Failure> {
+    let created = connection
+        .prepare_cached(&format!(
+            "INSERT INTO session ({HEADER}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING"
+        ))?
+        .execute((
+            &header.id,
+            &header.created,
+            &header.parent,
+            &header.directory,
+            &header.variant,
+            &header.deployment,
+        ))?;
+    match created {
+        1 => Ok(()),
+        _ => Err(StoreError::Exists(header.id.clone()).into()),
+    }
+}
+
+pub(crate) fn header(
+    connection: &Connection,
+    session: &str,
+) -> Result<Option<SessionHeader>, Failure> {
+    let header = connection
+        .prepare_cached(&format!("SELECT {HEADER} FROM session WHERE id = ?1"))?
+        .query_row([session], decode_header)
+        .optional()?;
+    Ok(header)
+}
+
+/// All sessions, the one created last first. A session whose events cannot be read is listed
+/// with its header alone: the list is how one finds it.
+pub(crate) fn sessions(connection: &Connection) -> Result<Vec<SessionSummary>, Failure> {
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT {HEADER}, number FROM session ORDER BY created DESC, number DESC"
+    ))?;
+    let mut rows = select.query([])?;
+    let mut summaries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let number = row.get("number")?;
+        let header = match decode_header(row) {
+            Ok(header) => header,
+            Err(error) => {
+                tracing::warn!(number, %error, "a session's header cannot be read");
+                continue;
+            }
+        };
+        let (events, last, title) = activity(connection, number).unwrap_or_else(|error| {
+            tracing::warn!(session = header.id, %error, "a session's events cannot be read");
+            (0, None, None)
+        });
+        summaries.push(SessionSummary {
+            header,
+            events,
+            last,
+            title,
+        });
+    }
+    Ok(summaries)
+}
+
+/// Turns events into rows. The trait allows only logged ones, each of this session.
+pub(crate) fn encode(session: &str, events: &[Event]) -> Result<Vec<EncodedEvent>, Failure> {
+    let encode = |event: &Event| {
+        let damaged = |message: String| StoreError::Damaged {
+            session: session.to_owned(),
+            seq: event.seq,
+            message,
+        };
+        if event.session != session {
+            let message = format!("belongs to session `{}`", event.session);
+            return Err(damaged(message).into());
+        }
+        let json =
+            serde_json::to_string(&event.data).map_err(|error| damaged(error.to_string()))?;
+        let parts: Parts<'_> =
+            serde_json::from_str(&json).map_err(|error| damaged(error.to_string()))?;
+        Ok(EncodedEvent {
+            seq: event.seq,
+            time: event.time.clone(),
+            run: event.run,
+            step: event.step,
+            kind: parts.kind.to_owned(),
+            data: parts.data.get().to_owned(),
+            display: event.display,
+        })
+    };
+    events.iter().map(encode).collect()
+}
+
+pub(crate) fn append(
+    connection: &Connection,
+    session: &str,
+    events: &[EncodedEvent],
+) -> Result<(), Failure> {
+    let number = number(connection, session)?;
+    let last = last_seq(connection, number)?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO event (session, seq, time, run, step, type, data, display)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    for (event, expected) in events.iter().zip(last + 1..) {
+        if event.seq != expected {
+            let session = session.to_owned();
+            return Err(StoreError::Conflict { session, expected }.into());
+        }
+        insert.execute((
+            number,
+            // SQLite's integers are signed; a log never comes near.
+            expected.cast_signed(),
+            &event.time,
+            event.run,
+            event.step,
+            &event.kind,
+            &event.data,
+            event.display,
+        ))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn events(
+    connection: &Connection,
+    session: &str,
+    after: u64,
+) -> Result<Vec<Event>, Failure> {
+    let number = number(connection, session)?;
+    let after = after.min(i64::MAX.cast_unsigned());
+    let mut select = connection.prepare_cached(
+        "SELECT seq, time, run, step, type, data, display FROM event
+         WHERE session = ?1 AND seq > ?2 ORDER BY seq",
+    )?;
+    let mut rows = select.query((number, after.cast_signed()))?;
+    let mut events = Vec::new();
+    for seq in after + 1.. {
+        let damaged = |message: String| StoreError::Damaged {
+            session: session.to_owned(),
+            seq,
+            message,
+        };
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => break,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                return Err(damaged(error.to_string()).into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let found: i64 = row.get("seq")?;
+        if found.cast_unsigned() != seq {
+            return Err(damaged("missing".to_owned()).into());
+        }
+        let event = decode(row, session, seq).map_err(|error| damaged(error.to_string()))?;
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// The number that stands for a session in the other tables.
+pub(crate) fn number(connection: &Connection, session: &str) -> Result<i64, Failure> {
+    connection
+        .prepare_cached("SELECT number FROM session WHERE id = ?1")?
+        .query_row([session], |row| row.get(0))
+        .optional()?
+        .ok_or_else(|| StoreError::Missing(session.to_owned()).into())
+}
+
+/// Number of events, time of the last, and the first user message.
+fn activity(
+    connection: &Connection,
+    session: i64,
+) -> rusqlite::Result<(u64, Option<String>, Option<String>)> {
+    #[derive(Deserialize)]
+    struct UserMessage {
+        text: String,
+    }
+    let count = last_seq(connection, session)?;
+    let last = connection
+        .prepare_cached("SELECT time FROM event WHERE session = ?1 AND seq = ?2")?
+        .query_row((session, count.cast_signed()), |row| row.get(0))
+        .optional()?;
+    let title = connection
+        .prepare_cached(
+            "SELECT data FROM event WHERE session = ?1 AND type = 'message.user'
+             ORDER BY seq LIMIT 1",
+        )?
+        .query_row([session], |row| {
+            // A damaged message costs the title alone; `events` names the damage.
+            let message: Option<UserMessage> = match row.get_ref(0)? {
+                ValueRef::Text(json) => serde_json::from_slice(json).ok(),
+                _ => None,
+            };
+            Ok(message.map(|message| message.text))
+        })
+        .optional()?;
+    Ok((count, last, title.flatten()))
+}
+
+/// The sequence number of the last event, 0 before the first.
+fn last_seq(connection: &Connection, session: i64) -> rusqlite::Result<u64> {
+    let last: Option<i64> = connection
+        .prepare_cached("SELECT max(seq) FROM event WHERE session = ?1")?
+        .query_row([session], |row| row.get(0))?;
+    Ok(last.unwrap_or(0).cast_unsigned())
+}
+
+fn decode_header(row: &Row<'_>) -> rusqlite::Result<SessionHeader> {
+    Ok(SessionHeader {
+        id: row.get("id")?,
+        created: row.get("created")?,
+        parent: row.get("parent")?,
+        directory: row.get("directory")?,
+        variant: row.get("variant")?,
+        deployment: row.get("deployment")?,
+    })
+}
+
+fn decode(
+    row: &Row<'_>,
+    session: &str,
+    seq: u64,
+) -> Result<Event, Box<dyn std::error::Error + Send + Sync>> {
+    let json = serde_json::to_string(&Parts {
+        kind: row.get_ref("type")?.as_str()?,
+        data: serde_json::from_str(row.get_ref("data")?.as_str()?)?,
+    })?;
+    Ok(Event {
+        seq,
+        time: row.get("time")?,
+        session: session.to_owned(),
+        run: row.get("run")?,
+        step: row.get("step")?,
+        data: serde_json::from_str::<EventData>(&json)?,
+        display: row.get("display")?,
+    })
+}

@@ -1,0 +1,102 @@
+//! What is damaged is named, and costs no more than itself.
+
+use raddle_core::store::{Store, StoreError};
+use raddle_store::SqliteStore;
+
+use crate::{header, message, store};
+
+/// A store with two sessions of three messages each, after `damage` was done to its file.
+async fn damaged(damage: &str) -> (SqliteStore, tempfile::TempDir) {
+    let (store, directory) = store();
+    for id in ["s", "t"] {
+        store.create(header(id)).await.unwrap();
+        let events: Vec<_> = (1..=3).map(|seq| message(id, seq)).collect();
+        store.append(id, &events).await.unwrap();
+    }
+    let file = rusqlite::Connection::open(directory.path().join("sessions.db")).unwrap();
+    file.execute_batch(damage).unwrap();
+    (store, directory)
+}
+
+#[tokio::test]
+async fn a_damaged_event_is_named() {
+    for (column, value) in [
+        ("data", "'{\"text\": \"cut o'"),
+        ("data", "'{}'"),
+        ("data", "'{}, \"x\": 1'"),
+        ("data", "''"),
+        ("data", "CAST(x'ff' AS TEXT)"),
+        ("type", "'message.unheard'"),
+        ("time", "CAST(x'ff' AS TEXT)"),
+        ("run", "-1"),
+        ("step", "5000000000"),
+    ] {
+        let damage = format!("UPDATE event SET {column} = {value} WHERE session = 1 AND seq = 2");
+        let (store, _directory) = damaged(&damage).await;
+        let error = store.events("s", 0).await.unwrap_err();
+        let StoreError::Damaged {
+            session,
+            seq,
+            message,
+        } = &error
+        else {
+            panic!("{column} = {value}: {error}");
+        };
+        assert_eq!((session.as_str(), *seq), ("s", 2), "{column} = {value}");
+        assert!(!message.is_empty());
+        // What follows it, and the other session, can still be read.
+        assert_eq!(store.events("s", 2).await.unwrap().len(), 1);
+        assert_eq!(store.events("t", 0).await.unwrap().len(), 3);
+        store.append("s", &[crate::message("s", 4)]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_lost_event_is_named() {
+    let (store, _directory) = damaged("DELETE FROM event WHERE session = 1 AND seq = 2").await;
+    let error = store.events("s", 0).await.unwrap_err();
+    assert_eq!(error.to_string(), "session `s`, event 2: missing");
+}
+
+#[tokio::test]
+async fn a_damaged_row_does_not_hide_the_other_sessions() {
+    for (damage, listed) in [
+        (
+            "UPDATE event SET data = 'x' WHERE session = 1 AND seq = 1",
+            2,
+        ),
+        (
+            "UPDATE event SET data = CAST(x'ff' AS TEXT) WHERE session = 1 AND seq = 1",
+            2,
+        ),
+        (
+            "UPDATE event SET time = CAST(x'ff' AS TEXT) WHERE session = 1 AND seq = 3",
+            2,
+        ),
+        (
+            "UPDATE session SET variant = CAST(x'ff' AS TEXT) WHERE number = 1",
+            1,
+        ),
+    ] {
+        let (store, _directory) = damaged(damage).await;
+        let sessions = store.sessions().await.unwrap();
+        assert_eq!(sessions.len(), listed, "{damage}");
+        let whole = sessions
+            .iter()
+            .find(|session| session.header.id == "t")
+            .unwrap();
+        assert_eq!(whole.title.as_deref(), Some("message 1"));
+        assert_eq!(whole.events, 3);
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_text_is_not_handed_out() {
+    let (store, directory) = store();
+    let digest = store.put_text("as written").await.unwrap();
+    let file = rusqlite::Connection::open(directory.path().join("sessions.db")).unwrap();
+    file.execute_batch("UPDATE text SET body = 'changed'")
+        .unwrap();
+    let error = store.text(digest).await.unwrap_err();
+    assert!(error.to_string().contains(&digest.to_string()), "{error}");
+}

@@ -1,0 +1,20 @@
+//! The contract as Rust types, generated from the union world. Imports that never wait are
+//! synchronous, which saves a switch to the call's own stack. The struct generated for the whole
+//! world is not used: it demands every export, and a plugin has only some.
+
+wasmtime::component::bindgen!({
+    path: "../../wit",
+    world: "host",
+    imports: {
+        "raddle:plugin/log": trappable,
+        "raddle:plugin/settings-host": trappable,
+        "raddle:plugin/progress": trappable,
+        default: async | trappable,
+    },
+    exports: { default: async },
+});
+
+pub(crate) use exports::raddle::plugin::{agents, sections, settings, tools, variables};
+pub(crate) use raddle::plugin::{
+    log, process, progress, session_state, settings_host, types, workspace,
+};

@@ -1,0 +1,626 @@
+//! From specifications to plugins, all at once: compiled or taken from the cache in parallel,
+//! checked, and every fault reported.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use raddle_core::digest::Digest;
+use raddle_core::plugins::{Plugin, PluginError, PluginInfo};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc};
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+use crate::cache::Cache;
+use crate::contract::{self, Interface, Surface};
+use crate::engine::{self, Allocation, MAX_INSTANCES};
+use crate::grants::Grants;
+use crate::imports::{self, HostEnvironment, Profile, State};
+use crate::limits::{self, Limits};
+use crate::plugin::{Enterable, Exports, LoadedPlugin};
+use crate::settings;
+
+/// How a runtime works.
+#[derive(Debug, Clone, Default)]
+pub struct RuntimeSettings {
+    /// Where compiled components are kept, in a private directory below this one. Without it
+    /// every component is compiled on every start.
+    pub cache_dir: Option<PathBuf>,
+    /// Where instances live.
+    pub allocation: Allocation,
+    /// The host's environment: what programs get of it is the grants' affair.
+    pub environment: BTreeMap<String, OsString>,
+    /// Names of variables that no program ever gets, granted or not: those that hold keys.
+    pub withheld: Vec<String>,
+}
+
+/// Loads and runs plugins. Cheap to clone; one is enough for a process.
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+/// The runtime itself could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("the plugin runtime cannot start: {message}")]
+pub struct RuntimeFault {
+    /// Why.
+    pub message: String,
+}
+
+/// A plugin to load: what stands under `[plugins.ID]`, paths resolved.
+#[derive(Debug, Clone)]
+pub struct PluginSpec {
+    /// The key under `[plugins]`.
+    pub id: String,
+    /// The source as the deployment writes it; for messages and [`PluginInfo`] only.
+    pub source: String,
+    /// The component.
+    pub component: ComponentSource,
+    /// The component's digest, if it is known for certain: it is not computed again then.
+    pub digest: Option<Digest>,
+    /// Its settings: a JSON object.
+    pub settings: Value,
+    /// Where relative paths in the settings start: the deployment's directory.
+    pub directory: PathBuf,
+    /// What it may touch.
+    pub grants: Grants,
+    /// What it may use up.
+    pub limits: Limits,
+}
+
+/// Where a component's bytes are.
+#[derive(Debug, Clone)]
+pub enum ComponentSource {
+    /// In memory.
+    Bytes(Bytes),
+    /// In a file, which is read only if the cache does not know it.
+    File(PathBuf),
+}
+
+/// What became of the specifications.
+#[derive(Default)]
+pub struct Loaded {
+    /// The good plugins, in the order of their specifications.
+    pub plugins: Vec<Arc<dyn Plugin>>,
+    /// Everything that is wrong with the others, in the order of the specifications.
+    pub faults: Vec<LoadFault>,
+}
+
+/// Told what happens while plugins load, from the loading task.
+pub trait LoadProgress: Sync {
+    /// The component of `plugin` was not in the cache and is being compiled, which takes
+    /// milliseconds to seconds.
+    fn compiling(&self, plugin: &str) {
+        let _ = plugin;
+    }
+
+    /// `plugin` is done, well or badly.
+    fn finished(&self, plugin: &str) {
+        let _ = plugin;
+    }
+}
+
+/// Nobody is told.
+impl LoadProgress for () {}
+
+/// Something that keeps a plugin from loading.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plugin `{plugin}` {reason}{}", reason.under(plugin))]
+pub struct LoadFault {
+    /// The plugin's id.
+    pub plugin: String,
+    /// What is wrong.
+    pub reason: LoadReason,
+}
+
+/// What keeps a plugin from loading. The texts go on after "plugin `x`".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadReason {
+    /// Its file cannot be read.
+    #[error("cannot be read: {path}: {message}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// Its file is empty.
+    #[error("is an empty file")]
+    Empty,
+    /// It is a core module.
+    #[error(
+        "is a core module; a component is needed (build for wasm32-wasip2, or encode the module as a component)"
+    )]
+    CoreModule,
+    /// It is text.
+    #[error("is WebAssembly text; a binary component is needed")]
+    Text,
+    /// It does not start like WebAssembly.
+    #[error("is not a WebAssembly component")]
+    NotWasm,
+    /// It is damaged, or uses what the runtime does not support.
+    #[error("is not a valid component: {message}")]
+    Invalid {
+        /// What the compiler found.
+        message: String,
+    },
+    /// It starts with more memory than its limit.
+    #[error(
+        "starts with {needed} of memory, over its limit of {allowed}; raise `limits.memory` or build it with less"
+    )]
+    Memory {
+        /// What it starts with, for people.
+        needed: String,
+        /// Its limit, for people.
+        allowed: String,
+    },
+    /// It imports a capability that it has no grant for.
+    #[error("imports {import} without a grant; to allow it, add `{line}`")]
+    NotGranted {
+        /// The interface, or the package for `wasi:http`.
+        import: String,
+        /// The line to add under `[plugins.ID]`.
+        line: &'static str,
+    },
+    /// It imports what no host function stands behind.
+    #[error("imports {interface}, which is not served; served are {served}")]
+    UnknownImport {
+        /// The import, with its version.
+        interface: String,
+        /// What there is.
+        served: String,
+    },
+    /// It exports an interface of the contract's namespace that the contract does not have.
+    #[error("exports {interface}, which this version does not have; it has {served}")]
+    UnknownExport {
+        /// The export, with its version.
+        interface: String,
+        /// What there is.
+        served: String,
+    },
+    /// It was built for another version.
+    #[error("{verb} {interface}, and this version serves {served}; build it against that one")]
+    Version {
+        /// `imports` or `exports`.
+        verb: &'static str,
+        /// The interface, with the version it asks for.
+        interface: String,
+        /// The package and version that are served.
+        served: String,
+    },
+    /// It exports nothing that a plugin can contribute.
+    #[error("exports no interface of the plugin contract; it can export {served}")]
+    NothingExported {
+        /// What there is.
+        served: String,
+    },
+    /// It exports something else under the name of an interface.
+    #[error("exports {interface}, but not as an interface")]
+    NotAnInterface {
+        /// The export.
+        interface: String,
+    },
+    /// An interface it exports lacks a function.
+    #[error("exports {interface} without its function `{function}`")]
+    MissingFunction {
+        /// The interface, with its version.
+        interface: String,
+        /// The function.
+        function: String,
+    },
+    /// A function it exports has another type.
+    #[error(
+        "exports `{function}` of {interface} with another type than the contract's: {difference}"
+    )]
+    WrongType {
+        /// The interface, with its version.
+        interface: String,
+        /// The function.
+        function: String,
+        /// Where the types differ.
+        difference: String,
+    },
+    /// What it imports does not fit what is served.
+    #[error("cannot be linked: {message}")]
+    Unlinkable {
+        /// The import and the function that do not fit.
+        message: String,
+    },
+    /// It has settings, but no way to read them.
+    #[error("takes no settings, but has `{keys}`")]
+    NoSettings {
+        /// The keys.
+        keys: String,
+    },
+    /// Its own schema for its settings is not one.
+    #[error("describes its settings with something that is not a JSON schema: {message}")]
+    SettingsSchema {
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A setting breaks the plugin's schema.
+    #[error("has a bad setting: {}{message}", at_key(key))]
+    Setting {
+        /// The key below `settings`, dotted; empty for the settings as a whole.
+        key: String,
+        /// How it breaks the schema.
+        message: String,
+    },
+    /// A setting names a file or folder that cannot be read.
+    #[error("has a bad setting: `{key}`: {path}: {message}")]
+    SettingFile {
+        /// The key below `settings`, dotted.
+        key: String,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// It failed when asked for the schema of its settings.
+    #[error("cannot say what its settings are: {0}")]
+    Failed(PluginError),
+}
+
+impl LoadReason {
+    /// Where a line that is to be added goes.
+    fn under(&self, plugin: &str) -> String {
+        match self {
+            Self::NotGranted { .. } => format!(" under `[plugins.{plugin}]`"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// What a component is, without a deployment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ComponentInfo {
+    /// Digest of its bytes.
+    pub digest: Digest,
+    /// What it exports, sorted.
+    pub exports: Vec<Interface>,
+    /// What it imports, sorted, with the grants it needs.
+    pub imports: Vec<Interface>,
+}
+
+struct Shared {
+    engine: Engine,
+    linker: Linker<State>,
+    http_linker: OnceLock<Linker<State>>,
+    cache: Option<Cache>,
+    host: Arc<HostEnvironment>,
+    instances: Arc<Semaphore>,
+}
+
+/// A message from a loading thread.
+enum Event {
+    Compiling(usize),
+    Finished(usize, Box<Result<LoadedPlugin, Vec<LoadReason>>>),
+}
+
+impl Runtime {
+    /// A runtime. A cache directory that cannot be used is logged, and done without.
+    ///
+    /// # Errors
+    ///
+    /// The engine cannot be set up on this machine.
+    pub fn new(settings: &RuntimeSettings) -> Result<Self, RuntimeFault> {
+        let fault = |error: wasmtime::Error| RuntimeFault {
+            message: format!("{error:#}"),
+        };
+        let engine = engine::build(settings.allocation).map_err(fault)?;
+        let linker = imports::linker(&engine).map_err(fault)?;
+        let cache = settings.cache_dir.as_ref().and_then(|directory| {
+            Cache::open(directory, &engine)
+                .inspect_err(|error| tracing::warn!(%error, "compiled plugins are not kept"))
+                .ok()
+        });
+        Ok(Self {
+            shared: Arc::new(Shared {
+                engine,
+                linker,
+                http_linker: OnceLock::new(),
+                cache,
+                host: Arc::new(HostEnvironment {
+                    variables: settings.environment.clone(),
+                    withheld: settings.withheld.clone(),
+                }),
+                instances: Arc::new(Semaphore::new(MAX_INSTANCES as usize)),
+            }),
+        })
+    }
+
+    /// Loads plugins in parallel. A bad one does not keep the others from loading: who decides
+    /// what that means for the deployment gets all faults at once.
+    ///
+    /// Must be called within a tokio runtime.
+    pub async fn load(&self, specs: Vec<PluginSpec>, progress: &dyn LoadProgress) -> Loaded {
+        let specs = Arc::new(specs);
+        let (events, mut told) = mpsc::unbounded_channel();
+        let next = Arc::new(AtomicUsize::new(0));
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..threads.min(specs.len()) {
+            let (shared, specs) = (self.shared.clone(), specs.clone());
+            let (events, next) = (events.clone(), next.clone());
+            tokio::task::spawn_blocking(move || {
+                while let Some((index, spec)) = take(&next, &specs) {
+                    let compiling = || {
+                        let _ = events.send(Event::Compiling(index));
+                    };
+                    let result = Box::new(shared.load(spec, &compiling));
+                    if events.send(Event::Finished(index, result)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(events);
+        let mut results: Vec<_> = specs.iter().map(|_| None).collect();
+        while let Some(event) = told.recv().await {
+            match event {
+                Event::Compiling(index) => progress.compiling(&specs[index].id),
+                Event::Finished(index, result) => {
+                    progress.finished(&specs[index].id);
+                    results[index] = Some(result);
+                }
+            }
+        }
+        let mut loaded = Loaded::default();
+        for (spec, result) in specs.iter().zip(results) {
+            let faults = match result.map(|result| *result) {
+                Some(Ok(plugin)) => {
+                    loaded.plugins.push(Arc::new(plugin));
+                    continue;
+                }
+                Some(Err(faults)) => faults,
+                None => vec![LoadReason::Invalid {
+                    message: "the compiler gave up".to_owned(),
+                }],
+            };
+            loaded
+                .faults
+                .extend(faults.into_iter().map(|reason| LoadFault {
+                    plugin: spec.id.clone(),
+                    reason,
+                }));
+        }
+        loaded
+    }
+
+    /// Says what a component is. It need not be a plugin. Compiles it if the cache does not know
+    /// it, and blocks meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is not a component.
+    pub fn inspect(&self, component: &ComponentSource) -> Result<ComponentInfo, LoadReason> {
+        let (digest, component) = self.shared.compiled(component, None, &|| ())?;
+        let surface = Surface::of(&component);
+        Ok(ComponentInfo {
+            digest,
+            exports: surface.exports,
+            imports: surface.imports,
+        })
+    }
+}
+
+/// The next specification that no thread has taken.
+fn take<'a>(next: &AtomicUsize, specs: &'a [PluginSpec]) -> Option<(usize, &'a PluginSpec)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    specs.get(index).map(|spec| (index, spec))
+}
+
+impl Shared {
+    fn load(
+        &self,
+        spec: &PluginSpec,
+        compiling: &dyn Fn(),
+    ) -> Result<LoadedPlugin, Vec<LoadReason>> {
+        let (digest, component) = self
+            .compiled(&spec.component, spec.digest, compiling)
+            .map_err(|fault| vec![fault])?;
+        let surface = Surface::of(&component);
+        let mut faults = contract::faults(&component, &surface, &spec.grants);
+        faults.extend(memory_fault(&component, &spec.limits));
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let exports = surface.export_names();
+        let unlinkable = |error: wasmtime::Error| {
+            vec![LoadReason::Unlinkable {
+                message: format!("{error:#}"),
+            }]
+        };
+        let component = self
+            .linker(&surface)
+            .and_then(|linker| linker.instantiate_pre(&component))
+            .map_err(unlinkable)?;
+        let component = Enterable {
+            profile: Arc::new(Profile {
+                id: spec.id.clone(),
+                settings: spec.settings.to_string(),
+                grants: spec.grants.clone(),
+                limits: spec.limits,
+                host: self.host.clone(),
+            }),
+            exports: Exports::find(&component, &exports).map_err(unlinkable)?,
+            component,
+            instances: self.instances.clone(),
+        };
+        let files = check_settings(spec, &component, &surface)?;
+        Ok(LoadedPlugin {
+            info: PluginInfo {
+                id: spec.id.clone(),
+                source: spec.source.clone(),
+                digest,
+                exports,
+                imports: surface.import_names(),
+            },
+            component,
+            files,
+        })
+    }
+
+    /// The linker for a component: with `wasi:http` only for those that import it.
+    fn linker(&self, surface: &Surface) -> wasmtime::Result<&Linker<State>> {
+        if !surface.imports_package("wasi:http") {
+            return Ok(&self.linker);
+        }
+        if let Some(linker) = self.http_linker.get() {
+            return Ok(linker);
+        }
+        let linker = imports::with_http(&self.linker)?;
+        Ok(self.http_linker.get_or_init(|| linker))
+    }
+
+    /// A component from the cache, or compiled and kept there.
+    fn compiled(
+        &self,
+        source: &ComponentSource,
+        digest: Option<Digest>,
+        compiling: &dyn Fn(),
+    ) -> Result<(Digest, Component), LoadReason> {
+        let known = digest.or_else(|| match (source, &self.cache) {
+            (ComponentSource::File(path), Some(cache)) => cache.digest_of_file(path),
+            _ => None,
+        });
+        if let Some(digest) = known
+            && let Some(component) = self.cached(&digest)
+        {
+            return Ok((digest, component));
+        }
+        let bytes = self.read(source)?;
+        let digest = match digest {
+            Some(digest) => digest,
+            None => self.digest(source, &bytes),
+        };
+        if known != Some(digest)
+            && let Some(component) = self.cached(&digest)
+        {
+            return Ok((digest, component));
+        }
+        check_preamble(&bytes)?;
+        compiling();
+        let component =
+            Component::from_binary(&self.engine, &bytes).map_err(|error| LoadReason::Invalid {
+                message: format!("{error:#}"),
+            })?;
+        if let Some(cache) = &self.cache {
+            cache.put(&digest, &component);
+        }
+        Ok((digest, component))
+    }
+
+    fn cached(&self, digest: &Digest) -> Option<Component> {
+        self.cache.as_ref()?.get(&self.engine, digest)
+    }
+
+    fn read(&self, source: &ComponentSource) -> Result<Bytes, LoadReason> {
+        match source {
+            ComponentSource::Bytes(bytes) => Ok(bytes.clone()),
+            ComponentSource::File(path) => match fs::read(path) {
+                Ok(bytes) => Ok(bytes.into()),
+                Err(error) => Err(LoadReason::Unreadable {
+                    path: path.clone(),
+                    message: error.to_string(),
+                }),
+            },
+        }
+    }
+
+    /// The digest of what was read, remembered for a file that stays as it is.
+    fn digest(&self, source: &ComponentSource, bytes: &[u8]) -> Digest {
+        let digest = Digest::of(bytes);
+        if let (ComponentSource::File(path), Some(cache)) = (source, &self.cache)
+            && let Ok(metadata) = fs::metadata(path)
+            && metadata.len() == bytes.len() as u64
+        {
+            cache.remember_file(path, &metadata, digest);
+        }
+        digest
+    }
+}
+
+/// Tells the usual mistakes from damage.
+fn check_preamble(bytes: &[u8]) -> Result<(), LoadReason> {
+    if bytes.is_empty() {
+        return Err(LoadReason::Empty);
+    }
+    let Some(version) = bytes.strip_prefix(b"\0asm") else {
+        let start = bytes.trim_ascii_start();
+        let text = start.starts_with(b"(") || start.starts_with(b";;");
+        return Err(if text {
+            LoadReason::Text
+        } else {
+            LoadReason::NotWasm
+        });
+    };
+    if version.starts_with(&[1, 0, 0, 0]) {
+        return Err(LoadReason::CoreModule);
+    }
+    Ok(())
+}
+
+fn memory_fault(component: &Component, limits: &Limits) -> Option<LoadReason> {
+    let pages = component.resources_required()?.max_initial_memory_size?;
+    let needed = usize::try_from(pages).ok()?.saturating_mul(64 << 10);
+    (needed > limits.memory).then(|| LoadReason::Memory {
+        needed: limits::size(needed),
+        allowed: limits::size(limits.memory),
+    })
+}
+
+/// Checks the settings, and reads the files they name.
+fn check_settings(
+    spec: &PluginSpec,
+    component: &Enterable,
+    surface: &Surface,
+) -> Result<Vec<crate::bindings::types::File>, Vec<LoadReason>> {
+    let described = tokio::runtime::Handle::current().block_on(component.describe_settings());
+    let Some(schema) = described.map_err(|error| vec![LoadReason::Failed(error)])? else {
+        let reads = surface
+            .import_names()
+            .iter()
+            .any(|name| name == "settings-host");
+        return match spec.settings.as_object() {
+            Some(settings) if !settings.is_empty() && !reads => Err(vec![LoadReason::NoSettings {
+                keys: settings.keys().cloned().collect::<Vec<_>>().join("`, `"),
+            }]),
+            _ => Ok(Vec::new()),
+        };
+    };
+    let schema = match serde_json::from_str(&schema) {
+        Ok(schema @ Value::Object(_)) => schema,
+        Ok(_) => {
+            return Err(vec![LoadReason::SettingsSchema {
+                message: "it is not an object".to_owned(),
+            }]);
+        }
+        Err(error) => {
+            return Err(vec![LoadReason::SettingsSchema {
+                message: error.to_string(),
+            }]);
+        }
+    };
+    let faults = settings::faults(&schema, &spec.settings);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    settings::files(&schema, &spec.settings, &spec.directory)
+}
+
+fn at_key(key: &str) -> String {
+    if key.is_empty() {
+        String::new()
+    } else {
+        format!("`{key}`: ")
+    }
+}

@@ -1,0 +1,105 @@
+//! Builds the standard plugins: the same bytes from any checkout, on any machine of a kind.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use anyhow::{Context as _, Result};
+
+use crate::workspace::{COMPONENT_TARGET, Workspace, plugin_packages, succeed};
+
+/// Builds all of them in one go, and puts those that changed into the components folder, so that
+/// what embeds them is built again only when it has to be.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let plugins = workspace.plugins()?;
+    let folder = workspace.components();
+    fs::create_dir_all(&folder)?;
+    if !plugins.is_empty() {
+        add_target(workspace)?;
+        let arguments = [
+            "build",
+            "--profile",
+            "component",
+            "--target",
+            COMPONENT_TARGET,
+        ];
+        succeed(
+            workspace
+                .cargo(arguments)
+                .args(plugin_packages(&plugins))
+                .env("CARGO_ENCODED_RUSTFLAGS", remapped_paths(workspace)?),
+        )?;
+    }
+    for name in &plugins {
+        let built = workspace
+            .target
+            .join(COMPONENT_TARGET)
+            .join("component")
+            .join(format!("raddle_plugin_{}.wasm", name.replace('-', "_")));
+        let bytes = fs::read(&built).with_context(|| format!("{}", built.display()))?;
+        replace(&folder.join(name).with_extension("wasm"), &bytes)?;
+    }
+    remove_others(&folder, &plugins)
+}
+
+/// Adds the plugins' target where rustup did not: it reads `rust-toolchain.toml` only for a
+/// toolchain it installs itself.
+pub(crate) fn add_target(workspace: &Workspace) -> Result<()> {
+    let libraries = Command::new("rustc")
+        .current_dir(&workspace.root)
+        .args(["--print", "target-libdir", "--target", COMPONENT_TARGET])
+        .output()
+        .context("cannot start rustc")?;
+    let libraries = String::from_utf8_lossy(&libraries.stdout);
+    if Path::new(libraries.trim_end()).is_dir() {
+        return Ok(());
+    }
+    succeed(
+        Command::new("rustup")
+            .current_dir(&workspace.root)
+            .args(["target", "add", COMPONENT_TARGET])
+            .stdin(Stdio::null()),
+    )
+    .with_context(|| format!("the plugins need the Rust target {COMPONENT_TARGET}"))
+}
+
+/// Compiler flags that keep this machine's paths (panic locations hold them) out of the bytes.
+fn remapped_paths(workspace: &Workspace) -> Result<String> {
+    let cargo_home = match env::var_os("CARGO_HOME") {
+        Some(folder) => PathBuf::from(folder),
+        None => env::home_dir().context("no home directory")?.join(".cargo"),
+    };
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    // The later flag wins where one folder lies in the other.
+    let flags = [
+        remap(&cargo_home, "/cargo"),
+        remap(&workspace.target, "/target"),
+        remap(&workspace.root, "/raddle"),
+    ];
+    Ok(flags.join("\u{1f}"))
+}
+
+/// Writes a file in one step, and only if that changes it.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|current| current == bytes) {
+        return Ok(());
+    }
+    let staged = path.with_extension("new");
+    fs::write(&staged, bytes)?;
+    fs::rename(&staged, path).with_context(|| format!("{}", path.display()))
+}
+
+/// Removes components whose plugin is no longer there.
+fn remove_others(folder: &Path, plugins: &[String]) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_ours = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| plugins.iter().any(|plugin| plugin == name));
+        if !is_ours {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Where things are, and cargo.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context as _, Result, bail};
+
+/// What the standard plugins are compiled for.
+pub(crate) const COMPONENT_TARGET: &str = "wasm32-wasip2";
+
+/// The checkout and its target directory.
+pub(crate) struct Workspace {
+    /// The checkout's root.
+    pub(crate) root: PathBuf,
+    /// The target directory that cargo uses, wherever it was set.
+    pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .ancestors()
+            .nth(2)
+            .context("xtask is not where it belongs")?
+            .to_owned();
+        // This program lies in the target directory. One file marks a folder that cargo created,
+        // the other any it has used.
+        let is_target = |folder: &&Path| {
+            folder.join("CACHEDIR.TAG").is_file() || folder.join(".rustc_info.json").is_file()
+        };
+        let target = env::current_exe()?
+            .ancestors()
+            .find(is_target)
+            .context("`cargo xtask` has to be run by cargo")?
+            .to_owned();
+        Ok(Self { root, target })
+    }
+
+    /// The standard plugins by name, in order: every folder of `plugins/` but the SDK.
+    pub(crate) fn plugins(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.root.join("plugins"))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name != "sdk" && entry.path().join("Cargo.toml").is_file() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Where the built standard plugins are put.
+    pub(crate) fn components(&self) -> PathBuf {
+        self.target.join("components")
+    }
+
+    /// A cargo command in the checkout, with this target directory.
+    pub(crate) fn cargo<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(&self.root).args(arguments);
+        command.env("CARGO_TARGET_DIR", &self.target);
+        // Where the binary's build script looks anyway is not said: saying it would count as a
+        // change against builds that cargo was asked for directly.
+        if self.target != self.root.join("target") {
+            command.env("RADDLE_COMPONENTS", self.components());
+        }
+        command
+    }
+
+    /// A program cargo has built in the dev profile.
+    pub(crate) fn binary(&self, name: &str) -> PathBuf {
+        self.target
+            .join("debug")
+            .join(name)
+            .with_extension(env::consts::EXE_EXTENSION)
+    }
+}
+
+/// `-p raddle-plugin-NAME` for each plugin.
+pub(crate) fn plugin_packages(plugins: &[String]) -> Vec<String> {
+    plugins
+        .iter()
+        .flat_map(|name| ["--package".to_owned(), format!("raddle-plugin-{name}")])
+        .collect()
+}
+
+/// Runs a command to its end; failing is an error.
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    if !status.success() {
+        bail!("{status}: {}", shown(command));
+    }
+    Ok(())
+}
+
+/// A command as one would type it.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_stem().unwrap_or(program.as_os_str());
+    std::iter::once(name)
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,25 @@
+//! Native stand-ins for what the host supplies, for unit tests of a plugin.
+
+use std::cell::RefCell;
+
+thread_local! {
+    static SETTINGS: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `test` with `settings` (a JSON object) as what [`crate::settings()`] reads on this
+/// thread.
+pub fn with_settings<R>(settings: &str, test: impl FnOnce() -> R) -> R {
+    struct Restore(Option<String>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SETTINGS.set(self.0.take());
+        }
+    }
+    let _restore = Restore(SETTINGS.replace(Some(settings.to_owned())));
+    test()
+}
+
+/// The settings set by [`with_settings`]; outside of it those of a plugin without settings.
+pub(crate) fn current_settings() -> String {
+    SETTINGS.with_borrow(|settings| settings.clone().unwrap_or_else(|| "{}".to_owned()))
+}

@@ -1,0 +1,395 @@
+//! Parts the tests share: a plugin in memory, a model that says what it is told to say.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::{BoxStream, StreamExt as _};
+use raddle_core::agent::{Agent, AgentSettings, Asker, Controller, Observer, Permissions, Rule};
+use raddle_core::digest::Digest;
+use raddle_core::message::{AssistantMessage, Finish, Part, ToolCall};
+use raddle_core::plugins::{
+    Caller, Content, Context, Environment, Fact, Invocation, Lifetime, Offer, Outcome, Plugin,
+    PluginError, PluginInfo, Question, Reply, Section, Tool, Variable,
+};
+use raddle_core::prompt::{Prompt, PromptOptions};
+use raddle_core::provider::{
+    Body, Completion, Conversation, Provider, ProviderError, Request, RequestKey, StreamEvent,
+};
+use raddle_core::registry::{RegistryOptions, contributions};
+use raddle_core::session::{Event, EventData};
+use raddle_core::store::{SessionHeader, Store};
+use raddle_core::surroundings::Surroundings;
+use raddle_store::SqliteStore;
+use serde_json::{Map, Value, json};
+
+type Answering =
+    Box<dyn Fn(&Question, &Context) -> Result<Option<String>, PluginError> + Send + Sync>;
+type Serving = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Outcome, PluginError>> + Send + Sync>;
+
+/// A plugin in memory.
+pub(crate) struct MemoryPlugin {
+    info: PluginInfo,
+    offer: Offer,
+    answering: Answering,
+    serving: BTreeMap<String, Serving>,
+}
+
+impl MemoryPlugin {
+    pub(crate) fn new(id: &str) -> Self {
+        Self {
+            info: PluginInfo {
+                id: id.to_owned(),
+                source: format!("memory:{id}"),
+                digest: Digest::of(id),
+                exports: Vec::new(),
+                imports: Vec::new(),
+            },
+            offer: Offer::default(),
+            answering: Box::new(|_, _| Ok(None)),
+            serving: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn section(mut self, name: &str, lifetime: Lifetime, text: &str) -> Self {
+        self.offer.sections.push(Section {
+            name: name.to_owned(),
+            order: 100,
+            verbatim: false,
+            lifetime,
+            content: Content::Fixed(text.to_owned()),
+        });
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &str, lifetime: Lifetime) -> Self {
+        self.offer.variables.push(Variable {
+            name: name.to_owned(),
+            lifetime,
+            content: Content::Computed,
+        });
+        self
+    }
+
+    pub(crate) fn answering(
+        mut self,
+        answering: impl Fn(&Question, &Context) -> Result<Option<String>, PluginError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.answering = Box::new(answering);
+        self
+    }
+
+    pub(crate) fn tool<F>(
+        mut self,
+        name: &str,
+        hints: &[(&str, &str)],
+        serve: impl Fn(Value) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Outcome, PluginError>> + Send + 'static,
+    {
+        self.offer.tools.push(Tool {
+            name: name.to_owned(),
+            description: format!("Serves {name}."),
+            parameters: json!({
+                "type": "object",
+                "properties": { "path": { "type": "string" }, "count": { "type": "integer" } },
+            }),
+            guidance: None,
+            hints: hints
+                .iter()
+                .map(|(name, value)| Fact {
+                    name: (*name).to_owned(),
+                    value: (*value).to_owned(),
+                })
+                .collect(),
+        });
+        self.serving
+            .insert(name.to_owned(), Arc::new(move |value| serve(value).boxed()));
+        self
+    }
+}
+
+impl Plugin for MemoryPlugin {
+    fn info(&self) -> &PluginInfo {
+        &self.info
+    }
+
+    fn offer<'a>(
+        &'a self,
+        _environment: &'a Environment,
+    ) -> BoxFuture<'a, Result<Offer, PluginError>> {
+        async { Ok(self.offer.clone()) }.boxed()
+    }
+
+    fn answer<'a>(
+        &'a self,
+        questions: &'a [Question],
+        context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<Option<String>>, PluginError>> {
+        async move {
+            questions
+                .iter()
+                .map(|question| (self.answering)(question, context))
+                .collect()
+        }
+        .boxed()
+    }
+
+    fn call<'a>(
+        &'a self,
+        invocation: &'a Invocation,
+        _context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Outcome, PluginError>> {
+        let arguments = serde_json::from_str(&invocation.call.arguments).unwrap();
+        (self.serving[&invocation.call.name])(arguments)
+    }
+}
+
+pub(crate) fn said(text: &str) -> Result<Outcome, PluginError> {
+    Ok(Outcome::Done(Reply {
+        text: text.to_owned(),
+        ..Reply::default()
+    }))
+}
+
+/// What the model does in one step.
+pub(crate) enum Turn {
+    Say(&'static str),
+    Call(Vec<(&'static str, &'static str)>),
+    /// Calls, but the answer was cut.
+    Cut(Vec<(&'static str, &'static str)>),
+    /// Says something, then fails.
+    Break(&'static str, ProviderError),
+    /// Says something, then nothing more.
+    Hang(&'static str),
+}
+
+/// A model that does what it is told, and keeps what it was sent.
+#[derive(Clone, Default)]
+pub(crate) struct Model {
+    turns: Arc<Mutex<VecDeque<Turn>>>,
+    sent: Arc<Mutex<Vec<Value>>>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Model {
+    pub(crate) fn told(turns: impl IntoIterator<Item = Turn>) -> Self {
+        let model = Self::default();
+        model.then(turns);
+        model
+    }
+
+    pub(crate) fn then(&self, turns: impl IntoIterator<Item = Turn>) {
+        self.turns.lock().unwrap().extend(turns);
+    }
+
+    /// Requests sent so far: `{system, tools, messages}`.
+    pub(crate) fn sent(&self) -> Vec<Value> {
+        self.sent.lock().unwrap().clone()
+    }
+
+    fn calls(&self, calls: Vec<(&str, &str)>) -> Vec<Part> {
+        calls
+            .into_iter()
+            .map(|(name, arguments)| {
+                Part::Call(ToolCall {
+                    id: format!("c{}", self.calls.fetch_add(1, Ordering::Relaxed)),
+                    name: name.to_owned(),
+                    arguments: arguments.to_owned(),
+                })
+            })
+            .collect()
+    }
+}
+
+impl Provider for Model {
+    fn conversation(&self) -> Box<dyn Conversation> {
+        Box::new(self.clone())
+    }
+}
+
+impl Conversation for Model {
+    fn encode(&mut self, request: &Request<'_>) -> Body {
+        let bytes = serde_json::to_vec(&json!({
+            "system": request.system,
+            "tools": request.tools,
+            "messages": request.messages.iter().map(|message| json!(**message)).collect::<Vec<_>>(),
+        }))
+        .unwrap();
+        Body {
+            digest: Digest::of(&bytes),
+            bytes,
+        }
+    }
+
+    fn send(
+        &mut self,
+        body: Body,
+        _key: &RequestKey,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        let request = serde_json::from_slice(&body.bytes).unwrap();
+        self.sent.lock().unwrap().push(request);
+        let turn = self
+            .turns
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("another step");
+        let done = |parts, finish| {
+            Ok(StreamEvent::Done(Completion {
+                message: AssistantMessage { parts, finish },
+                usage: None,
+                model: None,
+            }))
+        };
+        let text = |text: &str| Ok(StreamEvent::Text(text.to_owned()));
+        let part = |text: &str| Part::Text {
+            text: text.to_owned(),
+        };
+        match turn {
+            Turn::Say(words) => {
+                futures::stream::iter([text(words), done(vec![part(words)], Finish::Stop)]).boxed()
+            }
+            Turn::Call(calls) => {
+                futures::stream::iter([done(self.calls(calls), Finish::ToolCalls)]).boxed()
+            }
+            Turn::Cut(calls) => {
+                futures::stream::iter([done(self.calls(calls), Finish::Length)]).boxed()
+            }
+            Turn::Break(words, error) => futures::stream::iter([text(words), Err(error)]).boxed(),
+            Turn::Hang(words) => futures::stream::iter([text(words)])
+                .chain(futures::stream::pending())
+                .boxed(),
+        }
+    }
+}
+
+/// A world in which nothing changes.
+pub(crate) struct Still;
+
+impl Surroundings for Still {
+    fn now(&self) -> String {
+        "2026-01-31T12:00:00.000Z".to_owned()
+    }
+
+    fn platform(&self) -> String {
+        "linux x86_64".to_owned()
+    }
+
+    fn branch(&self, _directory: &Path) -> Option<String> {
+        None
+    }
+}
+
+/// Keeps every event it sees.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<Vec<Event>>>);
+
+impl Observer for Seen {
+    fn event(&self, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
+impl Seen {
+    pub(crate) fn all(&self) -> Vec<EventData> {
+        let events = self.0.lock().unwrap();
+        events.iter().map(|event| event.data.clone()).collect()
+    }
+
+    /// Text of each tool result, in the order the events came.
+    pub(crate) fn results(&self) -> Vec<String> {
+        self.all()
+            .into_iter()
+            .filter_map(|event| match event {
+                EventData::ToolResult { text, .. } => Some(text),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// A session's setting: everything but the agent itself.
+pub(crate) struct Stage {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) seen: Seen,
+    pub(crate) plugins: Vec<Arc<dyn Plugin>>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) asker: Option<Arc<dyn Asker>>,
+}
+
+impl Stage {
+    pub(crate) fn with(plugins: impl IntoIterator<Item = MemoryPlugin>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("sessions.db")).unwrap();
+        Self {
+            folder,
+            store: Arc::new(store),
+            seen: Seen::default(),
+            plugins: plugins
+                .into_iter()
+                .map(|plugin| Arc::new(plugin) as Arc<dyn Plugin>)
+                .collect(),
+            rules: Vec::new(),
+            asker: None,
+        }
+    }
+
+    pub(crate) async fn start(&self, model: &Model) -> Agent {
+        let header = SessionHeader {
+            id: "s1".to_owned(),
+            created: Still.now(),
+            parent: None,
+            directory: Some("/srv/project".to_owned()),
+            variant: "base".to_owned(),
+            deployment: None,
+        };
+        let controller = Controller::start(
+            Arc::clone(&self.store),
+            header,
+            Arc::new(Still),
+            Arc::new(self.seen.clone()),
+        );
+        self.agent(controller.await.unwrap(), model).await
+    }
+
+    pub(crate) async fn open(&self, model: &Model) -> Agent {
+        let controller = Controller::open(
+            Arc::clone(&self.store),
+            "s1",
+            Arc::new(Still),
+            Arc::new(self.seen.clone()),
+        );
+        self.agent(controller.await.unwrap(), model).await
+    }
+
+    async fn agent(&self, controller: Controller, model: &Model) -> Agent {
+        let registry = contributions(
+            &self.plugins,
+            &Environment::default(),
+            &RegistryOptions::default(),
+        )
+        .await
+        .unwrap();
+        let registry = Arc::new(registry);
+        let prompt = Prompt::new(Arc::clone(&registry), None, PromptOptions::default()).unwrap();
+        let settings = AgentSettings {
+            agent: None,
+            provider: "told".to_owned(),
+            model: "told".to_owned(),
+            options: Map::new(),
+            max_steps: None,
+        };
+        let permissions = Permissions::new(self.rules.clone().into(), self.asker.clone());
+        Agent::new(settings, controller, registry, prompt, model, permissions)
+    }
+}
