@@ -138,14 +138,13 @@ pub(crate) fn encoder(kind: &str, model: Option<&Model>) -> Result<Arc<dyn Provi
         return Err(Failure::Unable(anyhow!("there is no provider `{kind}`")));
     };
     let settings = match (kind, model) {
-        (config::Provider::Replay, _) => {
-            let nothing = Recording::parse("nothing", "").map_err(anyhow::Error::from)?;
-            ProviderSettings::new(ProviderKind::Replay(Arc::new(nothing)), || 0.0)
+        (kind, Some(model)) if model.provider == *kind && *kind != config::Provider::Replay => {
+            settings(model)?
         }
-        (kind, Some(model)) if model.provider == *kind => settings(model)?,
         (config::Provider::OpenaiChat, _) => {
             ProviderSettings::new(ProviderKind::OpenaiChat, || 0.0)
         }
+        // A recording is asked exactly as this one is.
         _ => ProviderSettings::new(ProviderKind::OpenaiResponses, || 0.0),
     };
     let provider = raddle_model::provider(settings).map_err(anyhow::Error::from)?;

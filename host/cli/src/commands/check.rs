@@ -67,7 +67,11 @@ async fn restated_facts(config: &Config, examined: &Examined) -> Vec<Finding> {
 fn is_about_absence(problem: &Problem) -> bool {
     matches!(
         problem,
-        Problem::MissingTool { .. } | Problem::Template { .. }
+        Problem::MissingTool { .. }
+            | Problem::Template {
+                unknown: Some(_),
+                ..
+            }
     )
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use raddle_model::RESERVED_OPTIONS;
+use serde_json::{Map, Value};
 use toml::de::DeTable;
 
 use super::reader::{Document, Item, Table};
@@ -79,7 +81,7 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         Some(name.to_owned())
     });
     let headers = table.get("headers").and_then(|item| headers(&item));
-    let options = table.get("options").and_then(|item| item.json_object());
+    let options = table.get("options").and_then(|item| options(&item));
     let (connect_timeout, idle_timeout) = table
         .get("timeouts")
         .and_then(|item| item.table())
@@ -112,6 +114,18 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         recording,
         developer_role,
     })
+}
+
+fn options(item: &Item<'_>) -> Option<Map<String, Value>> {
+    for option in item.table()?.entries() {
+        if RESERVED_OPTIONS.contains(&option.key()) {
+            option.key_fault(format!(
+                "{} cannot be set: the harness writes it itself",
+                option.label()
+            ));
+        }
+    }
+    item.json_object()
 }
 
 fn headers(item: &Item<'_>) -> Option<BTreeMap<String, String>> {
