@@ -10,7 +10,7 @@ mod contributions;
 mod engine;
 mod fault;
 pub mod grants;
-mod imports;
+pub mod imports;
 mod last_words;
 mod limits;
 mod load;

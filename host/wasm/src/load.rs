@@ -1,6 +1,8 @@
 //! From specifications to plugins, all at once: compiled or taken from the cache in parallel,
 //! checked, and every fault reported.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +21,7 @@ use crate::cache::Cache;
 use crate::contract::{self, Interface, Surface};
 use crate::engine::{self, Allocation, MAX_INSTANCES};
 use crate::grants::Grants;
-use crate::imports::{self, Profile, State};
+use crate::imports::{self, HostEnvironment, Profile, State};
 use crate::limits::{self, Limits};
 use crate::plugin::{Enterable, Exports, LoadedPlugin};
 use crate::settings;
@@ -32,6 +34,10 @@ pub struct RuntimeSettings {
     pub cache_dir: Option<PathBuf>,
     /// Where instances live.
     pub allocation: Allocation,
+    /// The host's environment: what programs get of it is the grants' affair.
+    pub environment: BTreeMap<String, OsString>,
+    /// Names of variables that no program ever gets, granted or not: those that hold keys.
+    pub withheld: Vec<String>,
 }
 
 /// Loads and runs plugins. Cheap to clone; one is enough for a process.
@@ -106,7 +112,7 @@ impl LoadProgress for () {}
 
 /// Something that keeps a plugin from loading.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("plugin `{plugin}` {reason}")]
+#[error("plugin `{plugin}` {reason}{}", reason.under(plugin))]
 pub struct LoadFault {
     /// The plugin's id.
     pub plugin: String,
@@ -157,9 +163,7 @@ pub enum LoadReason {
         allowed: String,
     },
     /// It imports a capability that it has no grant for.
-    #[error(
-        "imports {import} without a grant; to allow it, add `{line}` to its entry in the deployment"
-    )]
+    #[error("imports {import} without a grant; to allow it, add `{line}`")]
     NotGranted {
         /// The interface, or the package for `wasi:http`.
         import: String,
@@ -265,6 +269,16 @@ pub enum LoadReason {
     Failed(PluginError),
 }
 
+impl LoadReason {
+    /// Where a line that is to be added goes.
+    fn under(&self, plugin: &str) -> String {
+        match self {
+            Self::NotGranted { .. } => format!(" under `[plugins.{plugin}]`"),
+            _ => String::new(),
+        }
+    }
+}
+
 /// What a component is, without a deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -282,6 +296,7 @@ struct Shared {
     linker: Linker<State>,
     http_linker: OnceLock<Linker<State>>,
     cache: Option<Cache>,
+    host: Arc<HostEnvironment>,
     instances: Arc<Semaphore>,
 }
 
@@ -314,6 +329,10 @@ impl Runtime {
                 linker,
                 http_linker: OnceLock::new(),
                 cache,
+                host: Arc::new(HostEnvironment {
+                    variables: settings.environment.clone(),
+                    withheld: settings.withheld.clone(),
+                }),
                 instances: Arc::new(Semaphore::new(MAX_INSTANCES as usize)),
             }),
         })
@@ -430,6 +449,7 @@ impl Shared {
                 settings: spec.settings.to_string(),
                 grants: spec.grants.clone(),
                 limits: spec.limits,
+                host: self.host.clone(),
             }),
             exports: Exports::find(&component, &exports).map_err(unlinkable)?,
             component,
@@ -550,8 +570,8 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadReason> {
 }
 
 fn memory_fault(component: &Component, limits: &Limits) -> Option<LoadReason> {
-    let needed = component.resources_required()?.max_initial_memory_size?;
-    let needed = usize::try_from(needed).unwrap_or(usize::MAX);
+    let pages = component.resources_required()?.max_initial_memory_size?;
+    let needed = usize::try_from(pages).ok()?.saturating_mul(64 << 10);
     (needed > limits.memory).then(|| LoadReason::Memory {
         needed: limits::size(needed),
         allowed: limits::size(limits.memory),

@@ -1,9 +1,16 @@
-//! What guests import: the state of one call, and the host functions that act on it.
+//! What guests import: the state of one call, and the host functions that act on it. What stands
+//! behind `workspace` and `process` is plain Rust that knows no runtime, so that its rules can be
+//! tested without one.
 
+mod capabilities;
 mod clock;
 mod http;
+pub mod process;
 mod services;
+pub mod workspace;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use raddle_core::plugins::{Caller, DomainError, ErrorKind, LimitKind, SessionServices};
@@ -12,7 +19,7 @@ use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use crate::bindings::{log, progress, session_state, settings_host, types};
+use crate::bindings::{self, log, progress, session_state, settings_host, types};
 use crate::grants::Grants;
 use crate::last_words::LastWords;
 use crate::limits::{Limits, Meter};
@@ -26,6 +33,15 @@ pub(crate) struct Profile {
     pub(crate) settings: String,
     pub(crate) grants: Grants,
     pub(crate) limits: Limits,
+    pub(crate) host: Arc<HostEnvironment>,
+}
+
+/// The environment variables of the host.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HostEnvironment {
+    pub(crate) variables: BTreeMap<String, OsString>,
+    /// Names of those that no program ever gets.
+    pub(crate) withheld: Vec<String>,
 }
 
 /// Why an instance runs.
@@ -45,6 +61,7 @@ pub(crate) struct State {
     pub(crate) meter: Meter,
     /// Bytes that host calls may still move.
     host_calls: usize,
+    opened: capabilities::Opened,
     wasi: WasiCtx,
     resources: ResourceTable,
     http: WasiHttpCtx,
@@ -67,6 +84,7 @@ impl State {
             caller,
             meter: Meter::new(profile.limits),
             host_calls: profile.limits.host_calls,
+            opened: capabilities::Opened::default(),
             wasi: wasi.build(),
             resources: ResourceTable::new(),
             http: WasiHttpCtx::new(),
@@ -84,6 +102,11 @@ impl State {
                 "there is no session here",
             )
         })
+    }
+
+    /// Bytes that host calls may still move, as far as the contract counts.
+    fn host_calls_left(&self) -> u32 {
+        u32::try_from(self.host_calls).unwrap_or(u32::MAX)
     }
 
     /// Counts bytes that a host call moves.
@@ -108,6 +131,8 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     settings_host::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     session_state::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     progress::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::workspace::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::process::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     Ok(linker)
 }
 

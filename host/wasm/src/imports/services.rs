@@ -158,6 +158,8 @@ impl State {
     clippy::unnecessary_wraps,
     reason = "the outer result is the one that ends the guest"
 )]
-fn answer<T>(answer: Result<T, DomainError>) -> wasmtime::Result<Result<T, types::Error>> {
+pub(super) fn answer<T>(
+    answer: Result<T, DomainError>,
+) -> wasmtime::Result<Result<T, types::Error>> {
     Ok(answer.map_err(Into::into))
 }

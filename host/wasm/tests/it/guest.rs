@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use raddle_core::plugins::Plugin;
+use raddle_core::message::ToolCall;
+use raddle_core::plugins::{
+    Caller, Context, Fault, Invocation, Outcome, Plugin, PluginError, Question,
+};
 use raddle_wasm::grants::Grants;
 use raddle_wasm::{
     ComponentSource, Limits, LoadFault, Loaded, PluginSpec, Runtime, RuntimeSettings,
@@ -14,20 +17,53 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{LiftLowerAbi, ManglingAndAbi, Resolve};
 
 /// A guest under construction.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Guest {
+    memory: String,
+    realloc: String,
     world: String,
     imports: String,
     functions: String,
     edits: Vec<(&'static str, &'static str)>,
+    packages: Vec<&'static str>,
 }
 
 /// The arguments of every `offer`: an environment, flattened.
 const ENVIRONMENT: &str = "(param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)";
 
+/// Takes what comes next, and grows the memory for it.
+const REALLOC: &str = "
+    (local $at i32)
+    (local.set $at (i32.and (i32.add (global.get $free) (i32.const 7)) (i32.const -8)))
+    (global.set $free (i32.add (local.get $at) (local.get 3)))
+    (loop $more
+        (if (i32.gt_u (global.get $free) (i32.mul (memory.size) (i32.const 65536)))
+            (then (drop (memory.grow (i32.const 1))) (br $more))))
+    (local.get $at)";
+
 impl Guest {
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self {
+            memory: "2".to_owned(),
+            realloc: REALLOC.to_owned(),
+            world: String::new(),
+            imports: String::new(),
+            functions: String::new(),
+            edits: Vec::new(),
+            packages: Vec::new(),
+        }
+    }
+
+    /// Initial, and perhaps maximal, pages of its memory.
+    pub(crate) fn memory(mut self, pages: &str) -> Self {
+        self.memory = pages.to_owned();
+        self
+    }
+
+    /// Other instructions for the function that makes room for what the host passes.
+    pub(crate) fn realloc(mut self, instructions: &str) -> Self {
+        self.realloc = instructions.to_owned();
+        self
     }
 
     /// Exports `interface` of the contract.
@@ -59,6 +95,12 @@ impl Guest {
     pub(crate) fn core(mut self, text: &str) -> Self {
         self.functions += text;
         self.functions.push('\n');
+        self
+    }
+
+    /// Packages that the world may use beside the contract.
+    pub(crate) fn package(mut self, text: &'static str) -> Self {
+        self.packages.push(text);
         self
     }
 
@@ -101,28 +143,30 @@ impl Guest {
         )
     }
 
+    /// Tools that offer none, and answer a call with what the instructions return: the address
+    /// of a result.
+    pub(crate) fn calling(self, instructions: &str) -> Self {
+        self.offer("tools", "(i32.const 0)").function(
+            "tools",
+            "call",
+            "(param i32) (result i32)",
+            instructions,
+        )
+    }
+
     /// The component. Address 0 holds the result "an empty list"; memory from 1024 to 65536 is
     /// for the guest's own text, and what the host passes goes above.
     pub(crate) fn build(&self) -> Vec<u8> {
         let module = format!(
             r#"(module
                 {imports}
-                (memory (export "memory") 2)
+                (memory (export "memory") {memory})
                 (global $free (mut i32) (i32.const 65536))
-                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-                    (local $at i32)
-                    (local.set $at
-                        (i32.and (i32.add (global.get $free) (i32.const 7)) (i32.const -8)))
-                    (global.set $free (i32.add (local.get $at) (local.get 3)))
-                    (loop $more
-                        (if (i32.gt_u (global.get $free)
-                                (i32.mul (memory.size) (i32.const 65536)))
-                            (then
-                                (drop (memory.grow (i32.const 1)))
-                                (br $more))))
-                    (local.get $at))
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) {realloc})
                 {functions})"#,
             imports = self.imports,
+            memory = self.memory,
+            realloc = self.realloc,
             functions = self.functions
         );
         self.encode(wat::parse_str(&module).unwrap())
@@ -166,7 +210,11 @@ impl Guest {
             package = package.replace(from, to);
         }
         resolve.push_str("contract.wit", &package).unwrap();
-        let world = format!("package test:guest;\nworld guest {{\n{}}}\n", self.world);
+        let world = format!(
+            "package test:guest;\n{}\nworld guest {{\n{}}}\n",
+            self.packages.concat(),
+            self.world
+        );
         let package = resolve.push_str("guest.wit", &world).unwrap();
         let world = resolve.select_world(&[package], Some("guest")).unwrap();
         (resolve, world)
@@ -231,6 +279,38 @@ pub(crate) async fn faults(component: impl Into<Vec<u8>>) -> Vec<LoadFault> {
     let loaded = runtime().load(vec![spec("guest", component)], &()).await;
     assert!(loaded.plugins.is_empty());
     loaded.faults
+}
+
+/// Asks for the section `name`.
+pub(crate) async fn render(
+    plugin: &dyn Plugin,
+    caller: &Caller,
+) -> Result<Option<String>, PluginError> {
+    let questions = [Question::Section("text".to_owned())];
+    plugin
+        .answer(&questions, &Context::default(), caller)
+        .await
+        .map(|mut answers| answers.remove(0))
+}
+
+/// Calls a tool.
+pub(crate) async fn call(plugin: &dyn Plugin, caller: &Caller) -> Result<Outcome, PluginError> {
+    let invocation = Invocation {
+        call: ToolCall {
+            id: "call-1".to_owned(),
+            name: "tool".to_owned(),
+            arguments: "{}".to_owned(),
+        },
+        batch: Vec::new(),
+    };
+    plugin.call(&invocation, &Context::default(), caller).await
+}
+
+/// The fault of a call that must not end well.
+pub(crate) fn fault<T: std::fmt::Debug>(result: Result<T, PluginError>) -> Fault {
+    let error = result.unwrap_err();
+    assert_eq!(error.plugin, "guest", "{error}");
+    error.fault
 }
 
 /// The messages of all faults.

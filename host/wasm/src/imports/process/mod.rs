@@ -1,0 +1,227 @@
+//! Programs of the host, only those that are granted (DESIGN §5, `process`; §13, Grants).
+//!
+//! A program gets an argument list, never a shell line of ours; a folder inside the granted one; an
+//! environment that is built up from nothing; no terminal, so that nothing can ask a person behind
+//! our back; and a session of its own, so that it can be ended with all it started.
+//!
+//! What is left when the program itself has exited: whatever is still in its process group, or
+//! still holds its output, is ended after a short while in which late output is taken along. A
+//! process that has left both (`setsid server >log 2>&1 &`) goes on. After a timeout, and when the
+//! future is dropped, everything it started is ended, wherever it went.
+//!
+//! Linux only: pidfds, `/proc`, memfds.
+
+mod capture;
+mod environment;
+mod program;
+mod spawn;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use raddle_core::plugins::{DomainError, ErrorKind, Fact};
+use tokio::time::timeout;
+
+use self::capture::Outputs;
+use self::environment::Environment;
+use self::spawn::Order;
+use self::tree::{Status, Which};
+use super::workspace::{Folder, Folders, Link, Missing};
+
+/// Bytes of output a command may ask to keep, of each stream.
+pub const MAX_OUTPUT: u32 = 16 * 1024 * 1024;
+
+/// How long what is told to terminate may take before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long output is waited for after the program has exited, and how long what still holds it
+/// then may take to terminate.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// What a plugin may run: its `grants.process`, and what the host adds.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// Names of programs, found on the host's `PATH`, or absolute paths. A command names one of
+    /// them, in the same words.
+    pub programs: Vec<String>,
+    /// Where programs run: an absolute path.
+    pub directory: PathBuf,
+    /// Variables that are passed on from the host's environment, and that a command may set,
+    /// beyond the harmless ones.
+    pub environment: Vec<String>,
+    /// Variables that are never passed on, granted or not: those that hold provider keys.
+    pub withheld: Vec<String>,
+    /// The host's environment.
+    pub host_environment: BTreeMap<String, OsString>,
+}
+
+/// Runs programs for one plugin in one session.
+#[derive(Debug)]
+pub struct Processes {
+    programs: Vec<String>,
+    folders: Folders,
+    environment: Environment,
+}
+
+/// A program to run.
+#[derive(Debug, Clone, Default)]
+pub struct Command {
+    /// Which, as the grant names it.
+    pub program: String,
+    /// Its arguments, without the program's own name.
+    pub arguments: Vec<String>,
+    /// Inside the granted folder; `None` is the folder itself.
+    pub cwd: Option<String>,
+    /// Set on top of the host's: names that are granted or harmless (`CI`, `COLUMNS`, `LANG`,
+    /// `LC_ALL`, `LINES`, `NO_COLOR`, `TERM`, `TZ`).
+    pub environment: Vec<Fact>,
+    /// What it reads on standard input; then the end.
+    pub input: Vec<u8>,
+    /// When to end it. `None`: when the future is dropped.
+    pub timeout: Option<Duration>,
+    /// Bytes kept of each stream, at most [`MAX_OUTPUT`]. Of more, the first half (rounded up) and
+    /// the last half are kept, so the gap lies after byte `max_output.div_ceil(2)`.
+    pub max_output: u32,
+    /// Both streams in [`Completed::output`], in the order written.
+    pub merge: bool,
+}
+
+/// How a program ended. Exactly one of `code` and `signal` is there; neither after a timeout.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Completed {
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether it was ended because its time was up.
+    pub timed_out: bool,
+    /// Standard output, cut as [`Command::max_output`] says.
+    pub output: Vec<u8>,
+    /// Standard error, cut likewise; empty if merged.
+    pub errors: Vec<u8>,
+    /// Bytes left out of both streams.
+    pub omitted: u64,
+}
+
+/// Takes output as it comes, as text: invalid UTF-8 replaced, never cut inside a character.
+pub type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
+
+impl Processes {
+    /// Opens the granted directory.
+    ///
+    /// # Errors
+    /// `unavailable` when the directory cannot be opened.
+    pub fn open(permissions: &Permissions) -> Result<Self, DomainError> {
+        let folder = Folder {
+            path: permissions.directory.clone(),
+            writable: false,
+        };
+        Ok(Self {
+            programs: permissions.programs.clone(),
+            folders: Folders::open(&permissions.directory, &[folder])?,
+            environment: Environment::new(permissions),
+        })
+    }
+
+    /// Runs a program to its end. `live` is also given its output, up to 1 MiB.
+    ///
+    /// Dropping the future ends the program with everything it started.
+    ///
+    /// # Errors
+    /// `denied`: `program` or `variable` when it is not granted, `outside` when `cwd` leaves the
+    /// granted folder. `not-found`: `program` when there is none on the path. `limit`:
+    /// `max-output`, `arguments`. A program that ran is no error, however it ended.
+    pub async fn run(
+        &self,
+        command: &Command,
+        live: Option<Live<'_>>,
+    ) -> Result<Completed, DomainError> {
+        let (order, mut outputs) = self.prepare(command, live)?;
+        let mut tree = spawn::spawn(order)
+            .await
+            .map_err(|error| spawn::failure(&command.program, &error))?;
+        let limit = command.timeout.unwrap_or(Duration::MAX);
+        let exited = outputs.during(timeout(limit, tree.exited())).await;
+        let status = match exited {
+            Ok(exited) => {
+                exited.map_err(|error| spawn::failure(&command.program, &error))?;
+                let closed = outputs.drain(DRAIN).await;
+                let status = tree.reap().ok_or_else(|| {
+                    let lost = std::io::Error::other("how it ended was not to be learned");
+                    spawn::failure(&command.program, &lost)
+                })?;
+                if !closed || !tree.group_is_empty() {
+                    let attached = Which::Attached(outputs.pipes());
+                    outputs.during(tree.end(attached, DRAIN)).await;
+                    outputs.drain(DRAIN).await;
+                }
+                Some(status)
+            }
+            Err(_) => {
+                outputs.during(tree.end(Which::All, GRACE)).await;
+                outputs.drain(DRAIN).await;
+                tree.reap();
+                None
+            }
+        };
+        tree.finish();
+        Ok(outputs.complete(status))
+    }
+
+    fn prepare<'a>(
+        &self,
+        command: &Command,
+        live: Option<Live<'a>>,
+    ) -> Result<(Order, Outputs<'a>), DomainError> {
+        if !self.programs.contains(&command.program) {
+            return Err(DomainError::new(
+                ErrorKind::Denied,
+                "program",
+                format!(
+                    "program {:?} is not in grants.process.programs",
+                    command.program
+                ),
+            ));
+        }
+        if command.max_output > MAX_OUTPUT {
+            return Err(DomainError::new(
+                ErrorKind::Limit,
+                "max-output",
+                format!("max-output is {}, over {MAX_OUTPUT}", command.max_output),
+            ));
+        }
+        let cwd = command.cwd.as_deref().unwrap_or(".");
+        let folder = self
+            .folders
+            .walk(cwd, Link::Follow, Missing::Refuse)
+            .and_then(|place| place.folder().cloned())
+            .map_err(|failure| failure.at(cwd))?;
+        let environment = self.environment.with(&command.environment)?;
+        let path = program::find(&command.program, environment.get("PATH"))?;
+        let no_streams = |error: std::io::Error| {
+            DomainError::new(ErrorKind::Unavailable, "streams", error.to_string())
+        };
+        let input = program::input(&command.input).map_err(no_streams)?;
+        let (outputs, written) =
+            Outputs::open(command.max_output, command.merge, live).map_err(no_streams)?;
+        let order = Order::new(&path, command, environment, folder, input, written)?;
+        Ok((order, outputs))
+    }
+}
+
+impl Outputs<'_> {
+    fn complete(self, status: Option<Status>) -> Completed {
+        let (output, errors, omitted) = self.finish();
+        Completed {
+            code: status.and_then(|status| status.code),
+            signal: status.and_then(|status| status.signal),
+            timed_out: status.is_none(),
+            output,
+            errors,
+            omitted,
+        }
+    }
+}
