@@ -137,7 +137,7 @@ fn candidates(prose: &str) -> Vec<Candidate> {
 impl Candidate {
     /// What the words around say: that it is a tool, that it is something else, or nothing.
     fn said_to_be_tool(&self, prose: &str) -> Option<bool> {
-        let before = words_before(&prose[..self.whole.start]);
+        let before = word_before(&prose[..self.whole.start]);
         let after = word_after(&prose[self.whole.end..]);
         let beside = |words: &[&str]| {
             let matches =
@@ -255,35 +255,42 @@ const CODE_WORDS: &[&str] = &[
 /// What makes a sentence one about shell commands.
 const SHELL_WORDS: &[&str] = &["cli", "command", "commands", "shell", "terminal"];
 
-/// The word before a place, articles and the like left out; nothing at the start of a sentence.
-fn words_before(text: &str) -> Option<String> {
-    const SKIPPED: &[&str] = &[
-        "a", "an", "called", "its", "named", "our", "that", "the", "this", "your",
-    ];
+/// Words that stand between a name and what says what it is ("`plan` is the tool for plans").
+const SKIPPED: &[&str] = &[
+    "a", "an", "are", "called", "is", "its", "named", "our", "that", "the", "this", "your",
+];
+
+/// The word before a place, in small letters; nothing at the start of a sentence.
+fn word_before(text: &str) -> Option<String> {
     let mut rest = text;
     loop {
-        rest = rest.trim_end_matches([' ', '\t', '\n', '*', '"']);
-        let start = rest
-            .char_indices()
-            .rev()
-            .take_while(|(_, character)| character.is_alphabetic())
-            .last()
-            .map(|(at, _)| at)?;
-        let word = rest[start..].to_lowercase();
-        if !SKIPPED.contains(&word.as_str()) {
-            return Some(word);
+        rest = rest.trim_end_matches(is_beside);
+        let word_start = rest.trim_end_matches(char::is_alphabetic).len();
+        match rest[word_start..].to_lowercase() {
+            word if word.is_empty() => return None,
+            word if SKIPPED.contains(&word.as_str()) => rest = &rest[..word_start],
+            word => return Some(word),
         }
-        rest = &rest[..start];
     }
 }
 
+/// The word after a place, in small letters; nothing at the end of a sentence.
 fn word_after(text: &str) -> Option<String> {
-    let word: String = text
-        .trim_start_matches([' ', '\t', '\n', '*', '"'])
-        .chars()
-        .take_while(|character| character.is_alphabetic())
-        .collect();
-    (!word.is_empty()).then(|| word.to_lowercase())
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(is_beside);
+        let next = rest.trim_start_matches(char::is_alphabetic);
+        match rest[..rest.len() - next.len()].to_lowercase() {
+            word if word.is_empty() => return None,
+            word if SKIPPED.contains(&word.as_str()) => rest = next,
+            word => return Some(word),
+        }
+    }
+}
+
+/// White space and emphasis, which do not part two words.
+fn is_beside(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '*' | '"')
 }
 
 fn sentence_around(text: &str, at: usize) -> &str {

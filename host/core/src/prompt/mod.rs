@@ -16,7 +16,6 @@ mod prefix;
 mod provenance;
 mod restated;
 mod tail;
-mod wire;
 
 pub use assembly::{Assembly, Dynamic, Prompt, PromptOptions};
 pub use cache::cache_breaks;

@@ -301,17 +301,17 @@ fn linked(
         Ok(linked) => Some(Arc::new(linked)),
         Err(errors) => {
             findings.extend(errors.into_iter().map(|error| Finding {
-                section: error.section,
-                plugin: error.plugin,
                 agent: agent.cloned(),
                 position: error.position,
                 problem: Problem::Template {
-                    message: error.fault.to_string(),
+                    message: error.advice(),
                     unknown: match error.fault {
                         TemplateFault::Unknown { name, .. } => Some(name),
                         _ => None,
                     },
                 },
+                section: error.section,
+                plugin: error.plugin,
             }));
             None
         }
@@ -363,17 +363,14 @@ fn look_for_tools(
     known: &BTreeSet<String>,
     findings: &mut Vec<Finding>,
 ) {
-    let tools: Vec<String> = registry
-        .tools()
-        .iter()
-        .map(|entry| entry.tool.name.clone())
-        .collect();
     let words = text.own_words();
     for mention in tool_mentions(&words) {
         if registry.tool(mention.name).is_none() && !known.contains(mention.name) {
+            let tools = registry.tools().iter();
+            let tools = tools.map(|entry| entry.tool.name.as_str());
             let problem = Problem::MissingTool {
                 tool: mention.name.to_owned(),
-                near: nearest(mention.name, &tools).map(str::to_owned),
+                near: nearest(mention.name, tools).map(str::to_owned),
             };
             findings.push(text.finding(mention.at, problem));
         }

@@ -157,7 +157,7 @@ async fn a_prefix_from_the_log_is_compared_by_its_bytes() {
     assert_eq!(
         described(&logged, &after),
         format!(
-            "system: `zz` of `words` at {}; tools: `edit` of `tools` at 109",
+            "system: `zz` of `words` at {}; tools: `edit` of `tools` at 118",
             before.system().len()
         )
     );

@@ -120,8 +120,10 @@ async fn all_four_strict_failures_name_the_section() {
 async fn names_of_the_host_language_are_no_variables() {
     let offered = offer().section("s", 5, "<<constructor>> <<to_string>> <<__proto__>>");
     let found = faults(&[plugin("words", offered)]).await;
-    assert_eq!(found.len(), 1);
-    assert!(lines(&found).contains("<<__proto__>>"));
+    assert_eq!(found.len(), 3);
+    for name in ["constructor", "to_string", "__proto__"] {
+        assert!(lines(&found).contains(&format!("`<<{name}>>`")));
+    }
 }
 
 #[tokio::test]

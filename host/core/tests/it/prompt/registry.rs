@@ -1,6 +1,6 @@
 //! One owner for each name, and every fault at once.
 
-use raddle_core::plugins::{Lifetime, Offer, Plugin, Tool};
+use raddle_core::plugins::{Lifetime, Offer, Tool};
 use raddle_core::registry::{RegistryFault, wire_name};
 use serde_json::{Value, json};
 

@@ -97,7 +97,10 @@ fn the_four_forms_are_told_apart() {
     assert_eq!(fault("<<größe>>"), malformed("<<größe>>"));
     assert_eq!(fault("<<<model>>>"), TemplateFault::Unbalanced);
     assert_eq!(fault("<<a<b>>"), TemplateFault::Unbalanced);
-    assert_eq!(fault("x << 2; y >> 2"), TemplateFault::Unbalanced);
+    assert_eq!(
+        fault("if x < y << 2 < z; y >> 2"),
+        TemplateFault::Unbalanced
+    );
     let template = Template::parse("<<a>> and <<b_2>>").unwrap();
     assert_eq!(template.render(|index| (index == 0).then_some("1")), Err(1));
 }
