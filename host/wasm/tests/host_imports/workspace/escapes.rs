@@ -87,9 +87,11 @@ async fn a_link_out_is_refused_in_every_operation() {
     scratch.link(scratch.path("out"), "ws/folder");
     scratch.link("../out", "ws/relative");
     scratch.link(scratch.path("out/secret.txt"), "ws/file");
+    let secret = scratch.path("out/secret.txt");
+    scratch.link(format!("/proc/self/root{}", secret.display()), "ws/magic");
     let workspace = scratch.workspace();
     let before = scratch.tree();
-    for path in ["folder/secret.txt", "relative/secret.txt", "file"] {
+    for path in ["folder/secret.txt", "relative/secret.txt", "file", "magic"] {
         refused(read(&workspace, path).await, ErrorKind::Denied, "outside");
         let replaced = workspace.replace(path, b"new".into(), Some(&base)).await;
         refused(replaced, ErrorKind::Denied, "outside");
