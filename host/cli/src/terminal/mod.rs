@@ -46,6 +46,10 @@ pub(crate) fn notice(line: impl Display) {
 
 /// Prints what went wrong on stderr, one line each.
 pub(crate) fn complain(failure: &Failure) {
+    // Who interrupted knows.
+    if matches!(failure, Failure::Interrupted) {
+        return;
+    }
     let style = Style::of(&std::io::stderr());
     for line in failure.to_string().lines() {
         notice(format!("{} {line}", style.wrong("error:")));

@@ -1,6 +1,6 @@
 //! Events as people read them, and as machines do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -34,6 +34,8 @@ struct State {
     mid_line: bool,
     /// Names of the calls of the current answer, by id.
     calls: BTreeMap<String, String>,
+    /// Calls whose output was shown as it came.
+    shown: BTreeSet<String>,
 }
 
 /// Prints every event as a line of JSON on stdout.
@@ -100,10 +102,15 @@ impl Screen {
         self.note(state, &line);
     }
 
-    fn result(&self, state: &mut State, text: &str, is_error: bool) {
+    fn result(&self, state: &mut State, call: &str, text: &str, is_error: bool) {
         let lines: Vec<&str> = text.trim_end().lines().collect();
-        let hidden = lines.len().saturating_sub(RESULT_LINES);
-        for line in lines.iter().take(RESULT_LINES) {
+        // Of what was shown as it came, only how it ended is new.
+        let start = match state.shown.remove(call) {
+            true => lines.len().saturating_sub(1),
+            false => 0,
+        };
+        let hidden = (lines.len() - start).saturating_sub(RESULT_LINES);
+        for line in lines.iter().skip(start).take(RESULT_LINES) {
             let line = format!("  {}", shortened(line, WIDTH));
             let line = match is_error {
                 true => self.style.wrong(line),
@@ -154,7 +161,8 @@ impl Observer for Screen {
                 state.calls.insert(call.id.clone(), call.name.clone());
                 self.call(state, &call.name, plugin.as_deref(), &call.arguments);
             }
-            EventData::ToolProgress { text, .. } if self.work => {
+            EventData::ToolProgress { call_id, text, .. } if self.work => {
+                state.shown.extend(call_id.clone());
                 for line in text.trim_end().lines() {
                     let line = self.style.faint(format!("  {}", shortened(line, WIDTH)));
                     self.note(state, &line);
@@ -173,7 +181,7 @@ impl Observer for Screen {
                     let line = self.style.faint(format!("  {name}:"));
                     self.note(state, &line);
                 }
-                self.result(state, text, *is_error);
+                self.result(state, call_id, text, *is_error);
             }
             EventData::Permission {
                 tool,
