@@ -2,7 +2,7 @@
 //! wired together.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -161,14 +161,23 @@ impl Deployment {
     }
 }
 
-/// Opens the sessions of a deployment, or those in the user's data folder.
-pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
-    let path = match config.and_then(|config| config.store.clone()) {
-        Some(path) => path,
-        None => folders::data()?.join("sessions.db"),
-    };
-    let store = SqliteStore::open(&path).map_err(anyhow::Error::from)?;
+/// The file that holds the sessions of a deployment, else that in the user's data folder.
+pub(crate) fn store_path(config: Option<&Config>) -> Result<PathBuf, Failure> {
+    match config.and_then(|config| config.store.clone()) {
+        Some(path) => Ok(path),
+        None => Ok(folders::data()?.join("sessions.db")),
+    }
+}
+
+/// Opens the sessions in a file.
+pub(crate) fn open_store(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    let store = SqliteStore::open(path).map_err(anyhow::Error::from)?;
     Ok(Arc::new(store))
+}
+
+/// Opens the sessions of a deployment.
+pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
+    open_store(&store_path(config)?)
 }
 
 /// The plugin runtime, with its cache in the user's cache folder.

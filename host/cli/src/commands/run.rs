@@ -36,8 +36,9 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
             "`raddle run` needs a terminal: `raddle exec` answers one message without".to_owned(),
         ));
     }
-    let sessions = Sessions::of(&config)?;
+    let sessions = Sessions::open(&config);
     let deployment = Deployment::load(config, &[]).await?;
+    let sessions = sessions.opened().await?;
     let screen = Arc::new(Screen::conversation());
     let opened = match &arguments.resume {
         Some(id) => sessions.resume(id.as_deref(), &deployment, screen).await?,
