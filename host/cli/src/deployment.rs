@@ -10,7 +10,7 @@ use raddle_core::agent::{AgentSettings, Rule};
 use raddle_core::plugins::{Environment, Plugin};
 use raddle_core::prompt::template::TemplateFault;
 use raddle_core::prompt::{Prompt, PromptOptions};
-use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, contributions};
+use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
 use raddle_core::store::Store;
 use raddle_store::SqliteStore;
 use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
@@ -124,6 +124,16 @@ impl Deployment {
             agent: examined.agent,
             config,
         })
+    }
+
+    /// The tools that the agent may see, in the order they are sent.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &ToolEntry> {
+        let agent = self
+            .agent
+            .as_deref()
+            .and_then(|name| self.registry.agent(name));
+        let sees = move |entry: &&ToolEntry| agent.is_none_or(|agent| agent.sees(&entry.tool.name));
+        self.registry.tools().iter().filter(sees)
     }
 
     /// The prompt of a new session.

@@ -411,3 +411,35 @@ fn an_interrupt_cancels_the_run_and_answers_every_call() {
         .expect("an end");
     assert_eq!(ended["data"]["cause"], "cancelled");
 }
+
+#[test]
+fn a_session_goes_on_where_it_was() {
+    let home = recorded();
+    home.good(["exec", "Say hello.", "--recording", "recording.jsonl"]);
+    let again = RECORDING
+        .replace("main/1/", "main/2/")
+        .replace("\"/input/0/content/0/text\"", "\"/input/5/content/0/text\"")
+        .replace("/input/3/output", "/input/8/output");
+    home.write("again.jsonl", &again);
+    home.good(["run", "--resume", "--recording", "again.jsonl"]);
+    let list: Value =
+        serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(1));
+    let id = list[0]["id"].as_str().expect("an id");
+    assert!(
+        home.good(["session", "verify", id])
+            .starts_with("4 requests rebuilt")
+    );
+}
+
+#[test]
+fn without_a_session_there_is_nothing_to_resume() {
+    let home = recorded();
+    for arguments in [
+        vec!["run", "--recording", "recording.jsonl", "--resume"],
+        vec!["run", "--recording", "recording.jsonl", "--resume", "abc"],
+    ] {
+        let done = home.run(arguments);
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+    }
+}
