@@ -119,7 +119,10 @@ impl TerminalAsker {
             };
             prompt.push_str(&format!("  {name}: {value}\n"));
         }
-        print!("{prompt}");
+        // Without a terminal there is no answer either.
+        if super::print(&prompt).is_err() {
+            return Answer::Deny;
+        }
         loop {
             let choice = "[y]es, [a]lways when it is exactly this, [n]o? ";
             let line = self.input.line(choice, "", false).await;

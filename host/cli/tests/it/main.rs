@@ -2,6 +2,11 @@
 //!
 //! The standard components must be built first: `cargo xtask components`.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a test ends where something is not there"
+)]
+
 mod command_line;
 mod config;
 mod deployments;
