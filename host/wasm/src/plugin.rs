@@ -29,6 +29,9 @@ const AGENTS_OFFER: Place = Place::new("agents", "offer");
 const AGENTS_LOAD: Place = Place::new("agents", "load");
 const SETTINGS_DESCRIBE: Place = Place::new("settings", "describe");
 
+/// Resources (streams, requests, …) that a guest may hold at once.
+const MAX_HANDLES: usize = 10_000;
+
 /// A plugin whose component and settings were found good.
 pub(crate) struct LoadedPlugin {
     pub(crate) info: PluginInfo,
@@ -124,6 +127,7 @@ impl Enterable {
         let mut store = Store::new(self.component.engine(), state);
         store.limiter(|state| &mut state.meter);
         store.set_hostcall_fuel(profile.limits.host_calls.max(profile.limits.output));
+        store.set_max_component_handles(MAX_HANDLES);
         let (deadline, limits) = (watch.deadline, profile.limits);
         store.epoch_deadline_callback(move |_| {
             if Instant::now() < deadline {
