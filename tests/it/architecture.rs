@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
+use toml::de::{DeTable, DeValue};
 
 use crate::{files, metadata, root};
 
@@ -18,6 +19,7 @@ fn allowed(package: &str) -> &'static [&'static str] {
         "raddle" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
         "raddle-tests" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
         plugin if plugin.starts_with("raddle-plugin-") => &["raddle-sdk"],
+        guest if guest.starts_with("raddle-guest-") => &["raddle-sdk"],
         other => panic!("say in DESIGN §10, and here, what `{other}` may depend on"),
     }
 }
@@ -106,34 +108,42 @@ fn the_core_does_no_io() {
 fn packages_take_versions_and_lints_from_the_workspace() {
     let mut manifests = files("host", "toml");
     manifests.extend(files("plugins", "toml"));
+    manifests.extend(files("tests/guests", "toml"));
     manifests.push("tests/Cargo.toml".into());
     manifests.retain(|path| path.ends_with("Cargo.toml"));
     assert!(manifests.len() > 6);
     for path in manifests {
         let text = fs::read_to_string(root().join(&path)).unwrap();
-        let manifest = toml_span::parse(&text).unwrap();
-        let inherits = |pointer: &str| {
-            manifest
-                .pointer(pointer)
-                .and_then(toml_span::Value::as_bool)
-                == Some(true)
+        let manifest = DeTable::parse(&text).unwrap();
+        let table = |name: &str| manifest.get_ref().get(name).map(|table| table.get_ref());
+        let inherits = |value: &DeValue<'_>| {
+            let workspace = value.get("workspace");
+            workspace.and_then(|workspace| workspace.get_ref().as_bool()) == Some(true)
         };
+        let states_its_own_lints = path.starts_with("host/wasm");
         let path = path.display();
-        assert!(inherits("/lints/workspace"), "{path}: lints");
-        assert!(inherits("/package/version/workspace"), "{path}: version");
-        for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            let Some(dependencies) = manifest.pointer(&format!("/{table}")) else {
-                continue;
-            };
-            for name in dependencies.as_table().unwrap().keys() {
-                let name = &name.name;
-                assert!(
-                    inherits(&format!("/{table}/{name}/workspace")),
-                    "{path}: {name}"
-                );
+        assert!(
+            states_its_own_lints || inherits(table("lints").unwrap()),
+            "{path}: lints"
+        );
+        for name in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let dependencies = table(name).and_then(DeValue::as_table);
+            for (name, dependency) in dependencies.into_iter().flatten() {
+                assert!(inherits(dependency.get_ref()), "{path}: {}", name.get_ref());
             }
         }
     }
+}
+
+#[test]
+fn code_that_is_trusted_to_be_safe_stands_in_one_place() {
+    let mut sources = files("host", "rs");
+    sources.extend(files("plugins", "rs"));
+    sources.retain(|path| {
+        let text = fs::read_to_string(root().join(path)).unwrap();
+        text.contains("unsafe {") || text.contains("unsafe fn")
+    });
+    assert_eq!(sources, [std::path::Path::new("host/wasm/src/cache.rs")]);
 }
 
 #[test]

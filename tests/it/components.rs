@@ -7,17 +7,13 @@ use crate::root;
 /// The same bytes come from any checkout: no path of this machine is in them.
 #[test]
 fn components_hold_no_path_of_this_machine() {
-    let folder = raddle_tests::target_directory().join("components");
     let home = std::env::home_dir().unwrap();
     for entry in fs::read_dir(root().join("plugins")).unwrap() {
         let plugin = entry.unwrap().file_name().into_string().unwrap();
         if plugin == "sdk" {
             continue;
         }
-        let path = folder.join(&plugin).with_extension("wasm");
-        let bytes = fs::read(&path).unwrap_or_else(|error| {
-            panic!("{}: {error}: `cargo xtask components`", path.display())
-        });
+        let bytes = fs::read(raddle_tests::standard(&plugin)).unwrap();
         for place in [root(), &home] {
             let place = place.to_str().unwrap();
             let found = bytes

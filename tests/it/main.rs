@@ -9,6 +9,7 @@ mod agent;
 mod architecture;
 mod components;
 mod licences;
+mod standard_tools;
 mod support;
 
 use std::path::{Path, PathBuf};

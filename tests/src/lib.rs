@@ -4,6 +4,7 @@ mod model_server;
 
 pub use model_server::{Exchange, ModelServer};
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 /// Cargo's target directory: the one this very program lies in.
@@ -20,4 +21,46 @@ pub fn target_directory() -> PathBuf {
         Some(folder) => folder.to_owned(),
         None => panic!("{} was not built by cargo", program.display()),
     }
+}
+
+/// The built component of a standard plugin.
+pub fn standard(name: &str) -> PathBuf {
+    built("components", name)
+}
+
+/// The built component of a guest of the tests, from `tests/guests`.
+pub fn guest(name: &str) -> PathBuf {
+    built("guests", name)
+}
+
+/// The value of something that has to be good for a bench to mean anything.
+///
+/// # Panics
+/// If it is not.
+pub fn good<T, E: Debug>(result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// A folder that is gone when it is dropped.
+///
+/// # Panics
+/// If the system gives none.
+pub fn temporary_folder() -> tempfile::TempDir {
+    good(tempfile::tempdir())
+}
+
+fn built(folder: &str, name: &str) -> PathBuf {
+    let path = target_directory()
+        .join(folder)
+        .join(name)
+        .with_extension("wasm");
+    assert!(
+        path.is_file(),
+        "{} is missing: `cargo xtask components` builds it",
+        path.display()
+    );
+    path
 }

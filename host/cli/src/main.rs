@@ -1,1 +1,32 @@
-fn main() {}
+//! The `raddle` command: deployments of plugins, run, shown and checked.
+
+mod arguments;
+mod commands;
+mod config;
+mod conversation;
+mod deployment;
+mod failure;
+mod folders;
+mod log;
+mod model;
+mod preview;
+mod report;
+mod standard;
+mod surroundings;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    log::start();
+    match commands::run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal::complain(&failure);
+            failure.code()
+        }
+    }
+}

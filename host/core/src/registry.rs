@@ -14,7 +14,7 @@ pub use fault::{Kind, RegistryFault};
 pub use tool::{ToolEntry, wire_name};
 
 use crate::plugins::{Agent, Environment, Lifetime, Plugin, Question};
-use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault};
+use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault, nearest};
 use crate::prompt::{TemplateError, ToolList};
 
 /// The section the active agent's body fills.
@@ -202,57 +202,69 @@ impl Registry {
         text: &str,
         verbatim: bool,
     ) -> Result<Linked, Vec<TemplateError>> {
-        let placed = |PlacedFault { position, fault }| TemplateError {
-            section: place.section.to_owned(),
-            plugin: place.plugin.to_owned(),
-            position,
-            fault,
-        };
         if verbatim {
             return Ok(Linked {
                 template: Template::verbatim(text),
                 variables: Box::default(),
             });
         }
-        let template = Template::parse(text)
-            .map_err(|faults| faults.into_iter().map(placed).collect::<Vec<_>>())?;
+        let (template, mut faults) = Template::scan(text);
         let mut variables = Vec::with_capacity(template.references().len());
-        let mut faults = Vec::new();
         for reference in template.references() {
-            let position = || Position::of(text, reference.at);
-            let Some(index) = self.variable_index(&reference.name) else {
-                faults.push(placed(PlacedFault {
-                    position: position(),
-                    fault: TemplateFault::Unknown {
-                        name: reference.name.to_string(),
-                        known: self.variables.iter().map(|v| v.name.to_string()).collect(),
-                    },
-                }));
-                continue;
-            };
-            let variable = &self.variables[index];
-            if variable.lifetime > place.lifetime {
-                faults.push(placed(PlacedFault {
-                    position: position(),
-                    fault: TemplateFault::ShorterLived {
-                        name: reference.name.to_string(),
-                        owner: variable.plugin.to_string(),
-                        lifetime: variable.lifetime,
-                        promised: place.lifetime,
-                        declared: place.declared,
-                    },
-                }));
+            match self.resolve(place, &reference.name) {
+                Ok(index) => variables.push(index),
+                Err(fault) => faults.push(PlacedFault {
+                    position: Position::of(text, reference.at),
+                    fault,
+                }),
             }
-            variables.push(index);
         }
         if faults.is_empty() {
-            Ok(Linked {
+            return Ok(Linked {
                 template,
                 variables: variables.into(),
-            })
-        } else {
-            Err(faults)
+            });
         }
+        faults.sort_by_key(|fault| fault.position);
+        let error = |PlacedFault { position, fault }| TemplateError {
+            section: place.section.to_owned(),
+            plugin: place.plugin.to_owned(),
+            position,
+            usable: self.usable_variables(place, &fault),
+            fault,
+        };
+        Err(faults.into_iter().map(error).collect())
+    }
+
+    /// The variable a reference means.
+    fn resolve(&self, place: &Place<'_>, name: &str) -> Result<usize, TemplateFault> {
+        let Some(index) = self.variable_index(name) else {
+            let names = self.variables.iter().map(|variable| &*variable.name);
+            return Err(TemplateFault::Unknown {
+                name: name.to_owned(),
+                near: nearest(name, names).map(str::to_owned),
+            });
+        };
+        let variable = &self.variables[index];
+        if variable.lifetime <= place.lifetime {
+            return Ok(index);
+        }
+        Err(TemplateFault::ShorterLived {
+            name: name.to_owned(),
+            owner: variable.plugin.to_string(),
+            lifetime: variable.lifetime,
+            promised: place.lifetime,
+            declared: place.declared,
+        })
+    }
+
+    fn usable_variables(&self, place: &Place<'_>, fault: &TemplateFault) -> Vec<String> {
+        let all = !matches!(fault, TemplateFault::ShorterLived { .. });
+        self.variables
+            .iter()
+            .filter(|variable| all || variable.lifetime <= place.lifetime)
+            .map(|variable| variable.name.to_string())
+            .collect()
     }
 
     /// The answer given to a deployment-lived question, for every session the same.

@@ -29,18 +29,26 @@ pub const RESERVED_TAGS: &[&str] = &[
 pub fn neutralise(text: &str) -> Cow<'_, str> {
     let mut safe = String::new();
     let mut copied = 0;
-    for (position, _) in text.match_indices('<') {
-        if opens_reserved_tag(&text[position + 1..]) {
-            safe.push_str(&text[copied..position]);
-            safe.push_str("&lt;");
-            copied = position + 1;
-        }
+    for position in reserved_tags(text) {
+        safe.push_str(&text[copied..position]);
+        safe.push_str(NEUTRAL);
+        copied = position + 1;
     }
     if copied == 0 {
         return Cow::Borrowed(text);
     }
     safe.push_str(&text[copied..]);
     Cow::Owned(safe)
+}
+
+/// What [`neutralise`] writes for the `<` of a reserved tag.
+pub(crate) const NEUTRAL: &str = "&lt;";
+
+/// Byte offsets of the `<` of every reserved tag in `text`.
+pub(crate) fn reserved_tags(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices('<')
+        .map(|(position, _)| position)
+        .filter(|position| opens_reserved_tag(&text[position + 1..]))
 }
 
 /// Whether what follows a `<` makes it a reserved tag.

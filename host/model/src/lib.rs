@@ -16,6 +16,7 @@ mod replay;
 mod responses;
 mod settings;
 mod sse;
+mod surrogates;
 
 use std::sync::Arc;
 

@@ -34,7 +34,8 @@ impl SqliteStore {
     ///
     /// Fails with [`StoreError::Io`] if the file cannot be opened, is something else, or was
     /// written by a newer release.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
         let place: Arc<str> = path.display().to_string().into();
         let connection = schema::open(path).map_err(|failure| failure.at(&place))?;
         let worker = Worker::start(connection, place)?;

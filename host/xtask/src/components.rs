@@ -6,40 +6,44 @@ use std::{env, fs};
 
 use anyhow::{Context as _, Result};
 
-use crate::workspace::{COMPONENT_TARGET, Workspace, plugin_packages, succeed};
+use crate::workspace::{COMPONENT_TARGET, Workspace, selected, succeed};
 
-/// Builds all of them in one go, and puts those that changed into the components folder, so that
-/// what embeds them is built again only when it has to be.
+/// Builds all of them in one go, with the guests of the tests. Those that changed go into their
+/// folders, so that what embeds them is built again only when it has to be.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let plugins = workspace.plugins()?;
-    let folder = workspace.components();
-    fs::create_dir_all(&folder)?;
-    if !plugins.is_empty() {
-        add_target(workspace)?;
-        let arguments = [
-            "build",
-            "--profile",
-            "component",
-            "--target",
-            COMPONENT_TARGET,
-        ];
-        succeed(
-            workspace
-                .cargo(arguments)
-                .args(plugin_packages(&plugins))
-                .env("CARGO_ENCODED_RUSTFLAGS", remapped_paths(workspace)?),
-        )?;
-    }
-    for name in &plugins {
+    add_target(workspace)?;
+    let mut cargo = workspace.cargo(["build", "--profile", "component"]);
+    cargo.args(["--target", COMPONENT_TARGET]);
+    cargo.args(selected(&workspace.component_packages()?));
+    succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", remapped_paths(workspace)?))?;
+    collect(
+        workspace,
+        "plugin",
+        &workspace.plugins()?,
+        &workspace.components(),
+    )?;
+    collect(
+        workspace,
+        "guest",
+        &workspace.guests()?,
+        &workspace.target.join("guests"),
+    )
+}
+
+/// Brings a folder up to date with what cargo has built.
+fn collect(workspace: &Workspace, kind: &str, names: &[String], folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for name in names {
+        let file = format!("raddle_{kind}_{}.wasm", name.replace('-', "_"));
         let built = workspace
             .target
             .join(COMPONENT_TARGET)
             .join("component")
-            .join(format!("raddle_plugin_{}.wasm", name.replace('-', "_")));
+            .join(file);
         let bytes = fs::read(&built).with_context(|| format!("{}", built.display()))?;
         replace(&folder.join(name).with_extension("wasm"), &bytes)?;
     }
-    remove_others(&folder, &plugins)
+    remove_others(folder, names)
 }
 
 /// Adds the plugins' target where rustup did not: it reads `rust-toolchain.toml` only for a
@@ -89,14 +93,14 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::rename(&staged, path).with_context(|| format!("{}", path.display()))
 }
 
-/// Removes components whose plugin is no longer there.
-fn remove_others(folder: &Path, plugins: &[String]) -> Result<()> {
+/// Removes components whose package is no longer there.
+fn remove_others(folder: &Path, names: &[String]) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let is_ours = path
             .file_stem()
             .and_then(|name| name.to_str())
-            .is_some_and(|name| plugins.iter().any(|plugin| plugin == name));
+            .is_some_and(|name| names.iter().any(|kept| kept == name));
         if !is_ours {
             fs::remove_file(&path)?;
         }

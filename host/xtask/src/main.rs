@@ -19,7 +19,8 @@ usage: cargo xtask COMMAND
   test [--world] [FILTER…]  every check and every test; with a FILTER, only the tests that match;
                             --world adds those that need programs of other projects
   bench [NAME…]             the benches, optimised; with a NAME, only those
-  components                build the standard plugins";
+  components                build the standard plugins
+  install                   put the `raddle` binary, with the standard plugins inside, on your path";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         "components" if rest.is_empty() => {
             workspace.and_then(|workspace| components::build(&workspace))
         }
+        "install" if rest.is_empty() => workspace.and_then(|workspace| run::install(&workspace)),
         "help" | "--help" | "-h" => {
             eprintln!("{USAGE}");
             return ExitCode::SUCCESS;

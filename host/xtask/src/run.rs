@@ -1,4 +1,4 @@
-//! From a clean clone to a conversation.
+//! From a clean clone to a conversation, or to an installed binary.
 
 use std::process::Command;
 
@@ -17,6 +17,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         .arg(workspace.root.join("examples/coding-agent/raddle.toml"))
         .args(arguments);
     become_process(raddle)
+}
+
+/// Installs the binary, optimised, where cargo puts what it installs.
+pub(crate) fn install(workspace: &Workspace) -> Result<()> {
+    components::build(workspace)?;
+    succeed(&mut workspace.cargo(["install", "--locked", "--path", "host/cli"]))
 }
 
 /// Hands the terminal, signals and the exit code over.

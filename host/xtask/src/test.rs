@@ -7,7 +7,7 @@ use std::{env, fs};
 use anyhow::{Result, bail};
 
 use crate::components;
-use crate::workspace::{COMPONENT_TARGET, Workspace, plugin_packages, succeed};
+use crate::workspace::{COMPONENT_TARGET, Workspace, selected, succeed};
 
 /// One line of the table.
 struct Check<'a> {
@@ -33,9 +33,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         bail!("unknown option {unknown}");
     }
     let world = !options.is_empty();
-    let plugins = workspace.plugins()?;
+    let components = workspace.component_packages()?;
     let checks = match filters.is_empty() {
-        true => all_checks(workspace, &plugins, world),
+        true => all_checks(workspace, &components, world),
         false => vec![
             components_check(workspace),
             tests_check(workspace, &filters, world),
@@ -64,7 +64,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     report(&rows, is_ci)
 }
 
-fn all_checks<'a>(workspace: &'a Workspace, plugins: &'a [String], world: bool) -> Vec<Check<'a>> {
+fn all_checks<'a>(
+    workspace: &'a Workspace,
+    components: &'a [String],
+    world: bool,
+) -> Vec<Check<'a>> {
     let cargo = move |name, needs, arguments: &'static [&str]| Check {
         name,
         needs: Some(needs),
@@ -76,7 +80,7 @@ fn all_checks<'a>(workspace: &'a Workspace, plugins: &'a [String], world: bool) 
         run: Box::new(|| {
             components::add_target(workspace)?;
             let mut clippy = workspace.cargo(["clippy", "--target", COMPONENT_TARGET]);
-            clippy.args(plugin_packages(plugins));
+            clippy.args(selected(components));
             succeed(clippy.args(["--", "--deny", "warnings"]))
         }),
     };
@@ -147,8 +151,11 @@ fn tests_check<'a>(workspace: &'a Workspace, filters: &[&'a String], world: bool
             if !is_nextest && world {
                 test.arg("--include-ignored");
             }
-            // A snapshot that is new or differs fails; nobody is there to look at it.
-            succeed(test.env("INSTA_UPDATE", "no").env("INSTA_FORCE_PASS", "0"))
+            // A snapshot that is new or differs fails, unless the caller asked to have it written.
+            if env::var_os("INSTA_UPDATE").is_none() {
+                test.env("INSTA_UPDATE", "no");
+            }
+            succeed(&mut test)
         }),
     }
 }

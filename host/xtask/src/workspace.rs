@@ -40,16 +40,36 @@ impl Workspace {
 
     /// The standard plugins by name, in order: every folder of `plugins/` but the SDK.
     pub(crate) fn plugins(&self) -> Result<Vec<String>> {
+        let mut names = self.packages("plugins")?;
+        names.retain(|name| name != "sdk");
+        Ok(names)
+    }
+
+    /// The guests of the tests and benches by name, in order.
+    pub(crate) fn guests(&self) -> Result<Vec<String>> {
+        self.packages("tests/guests")
+    }
+
+    /// The folders of `folder` that hold a package.
+    fn packages(&self, folder: &str) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(self.root.join("plugins"))? {
+        for entry in fs::read_dir(self.root.join(folder)).context(folder.to_owned())? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name != "sdk" && entry.path().join("Cargo.toml").is_file() {
-                names.push(name);
+            if entry.path().join("Cargo.toml").is_file() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
         names.sort();
         Ok(names)
+    }
+
+    /// All packages that are built as components.
+    pub(crate) fn component_packages(&self) -> Result<Vec<String>> {
+        let plugins = self.plugins()?;
+        let plugins = plugins.iter().map(|name| format!("raddle-plugin-{name}"));
+        let guests = self.guests()?;
+        let guests = guests.iter().map(|name| format!("raddle-guest-{name}"));
+        Ok(plugins.chain(guests).collect())
     }
 
     /// Where the built standard plugins are put.
@@ -79,11 +99,11 @@ impl Workspace {
     }
 }
 
-/// `-p raddle-plugin-NAME` for each plugin.
-pub(crate) fn plugin_packages(plugins: &[String]) -> Vec<String> {
-    plugins
+/// `--package` for each of these packages.
+pub(crate) fn selected(packages: &[String]) -> Vec<&str> {
+    packages
         .iter()
-        .flat_map(|name| ["--package".to_owned(), format!("raddle-plugin-{name}")])
+        .flat_map(|package| ["--package", package])
         .collect()
 }
 

@@ -1,8 +1,7 @@
 //! The call: from arguments to a command, and from what came of it to a result.
 
 use raddle_sdk::process::{Command, Completed};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::output::Raw;
 use crate::settings::Settings;
@@ -27,12 +26,26 @@ pub struct Arguments {
 }
 
 /// What the model and front ends get.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The output, and in its last line the marker `[exit code: N]`.
     pub text: String,
     /// For front ends.
-    pub details: Value,
+    pub details: Details,
+}
+
+/// A result for front ends, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Details {
+    /// What the marker says.
+    pub exit_code: i32,
+    /// The signal that ended the command.
+    pub signal: Option<i32>,
+    /// Its time was over.
+    pub timed_out: bool,
+    /// Bytes that the host left out of the output.
+    pub omitted: u32,
 }
 
 impl Arguments {
@@ -80,11 +93,11 @@ pub fn answer(completed: &Completed, timeout: u32, settings: &Settings) -> Answe
     text.push_str(&format!("[exit code: {code}]"));
     Answer {
         text,
-        details: json!({
-            "exitCode": code,
-            "signal": completed.signal,
-            "timedOut": completed.timed_out,
-            "omitted": completed.omitted,
-        }),
+        details: Details {
+            exit_code: code,
+            signal: completed.signal,
+            timed_out: completed.timed_out,
+            omitted: completed.omitted,
+        },
     }
 }

@@ -35,7 +35,7 @@ impl raddle_sdk::tools::Guest for Bash {
         let completed = process::run(&arguments.command(&settings))?;
         let answer = answer(&completed, arguments.timeout(&settings), &settings);
         Ok(Outcome::Done(Reply {
-            details: Some(answer.details.to_string()),
+            details: serde_json::to_string(&answer.details).ok(),
             ..Reply::text(answer.text)
         }))
     }

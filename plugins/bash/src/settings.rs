@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-/// Settings, with their defaults.
+/// Settings, with their defaults. The times end before a plugin's own default time limit of 30
+/// seconds does, so that a command that takes too long still has a result.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -23,8 +24,8 @@ impl Default for Settings {
         Self {
             tool: "bash".to_owned(),
             program: "bash".to_owned(),
-            timeout_seconds: 120,
-            longest_timeout_seconds: 600,
+            timeout_seconds: 25,
+            longest_timeout_seconds: 25,
             output_bytes: 32 * 1024,
         }
     }

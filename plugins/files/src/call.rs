@@ -2,8 +2,7 @@
 
 use raddle_sdk::workspace::{Item, Node};
 use raddle_sdk::{Error, ErrorKind};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::edit;
 use crate::file;
@@ -24,7 +23,7 @@ const MOST: u32 = 1000;
 const USUAL: u32 = 200;
 
 /// Characters shown of one line that a search found.
-const FOUND_CHARACTERS: usize = 300;
+const FOUND_CHARACTERS: usize = 512;
 
 /// Bytes of one list.
 const LIST_BYTES: usize = 64 * 1024;
@@ -33,14 +32,52 @@ const LIST_BYTES: usize = 64 * 1024;
 const ATTEMPTS: usize = 4;
 
 /// What a call came to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// For the model.
     pub text: String,
     /// For front ends.
-    pub details: Value,
+    pub details: Details,
     /// The file it read or changed, and that version's digest.
     pub file: Option<(String, String)>,
+}
+
+/// A result for front ends, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Details {
+    /// Lines of a file were shown.
+    Shown {
+        /// Its path.
+        path: String,
+        /// Number of the first line, 0 if there is none.
+        first: usize,
+        /// Number of the last line.
+        last: usize,
+        /// Lines of the whole file.
+        total: usize,
+    },
+    /// A file was written.
+    Written {
+        /// Its path.
+        path: String,
+        /// Bytes of it.
+        bytes: usize,
+    },
+    /// A file was edited.
+    Edited {
+        /// Its path.
+        path: String,
+        /// Lines where the replaced text began.
+        lines: Vec<usize>,
+    },
+    /// A list was given.
+    Listed {
+        /// Entries of it that are shown.
+        shown: usize,
+        /// There are more.
+        more: bool,
+    },
 }
 
 /// Arguments of `read`.
@@ -106,9 +143,12 @@ pub fn read(host: &impl Host, folder: Option<&str>, call: &Read) -> Result<Answe
     Seen::of(host, folder, &call.path)?.read(&contents.digest)?;
     Ok(Answer {
         text: page.text,
-        details: json!({
-            "path": call.path, "first": page.first, "last": page.last, "total": page.total,
-        }),
+        details: Details::Shown {
+            path: call.path.clone(),
+            first: page.first,
+            last: page.last,
+            total: page.total,
+        },
         file: Some((call.path.clone(), contents.digest)),
     })
 }
@@ -117,28 +157,27 @@ pub fn read(host: &impl Host, folder: Option<&str>, call: &Read) -> Result<Answe
 pub fn write(host: &impl Host, folder: Option<&str>, call: &Write) -> Result<Answer, Error> {
     let Write { path, content } = call;
     let seen = Seen::of(host, folder, path)?;
-    let replaced = match host.replace(path, content.as_bytes(), seen.digest.as_deref()) {
-        // It was there when it was read and is gone: nothing of anybody's is overwritten.
-        Err(error) if error.kind == ErrorKind::NotFound && seen.digest.is_some() => {
-            host.replace(path, content.as_bytes(), None)
-        }
-        other => other,
-    };
-    let digest = replaced.map_err(|error| match (error.kind, &seen.digest) {
-        (ErrorKind::Conflict, Some(_)) => stale(path),
-        (ErrorKind::Conflict, None) => Error::conflict(
-"not-read",
-format!(
+    let write = |base| host.replace(path, content.as_bytes(), base);
+    let written = match (write(seen.digest.as_deref()), &seen.digest) {
+        // Either somebody changed it since it was read, or it is gone: then it may be made anew.
+        (Err(error), Some(_)) if is_changed(&error) => write(None).map_err(|_| stale(path)),
+        (Err(error), None) if is_changed(&error) => Err(Error::conflict(
+            "not-read",
+            format!(
                 "{path} exists and was not read in this session: read it before writing over it, or write to another path"
             ),
-        ),
-        _ => error,
-    })?;
+        )),
+        (other, _) => other,
+    };
+    let digest = written?;
     seen.written(&digest)?;
     let lines = content.lines().count();
     Ok(Answer {
         text: format!("wrote {path}: {lines} lines, {} bytes", content.len()),
-        details: json!({ "path": path, "lines": lines, "bytes": content.len() }),
+        details: Details::Written {
+            path: path.clone(),
+            bytes: content.len(),
+        },
         file: Some((path.clone(), digest)),
     })
 }
@@ -169,7 +208,7 @@ pub fn edit(host: &impl Host, folder: Option<&str>, call: &Edit) -> Result<Answe
             }
             // Changed between the two calls. If that was another call of this session, the edit
             // is made on its result; if not, the next round says so.
-            Err(error) if error.kind == ErrorKind::Conflict => {}
+            Err(error) if is_changed(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -231,6 +270,11 @@ pub fn search(host: &impl Host, call: &Search) -> Result<Answer, Error> {
     ))
 }
 
+/// The file is not the version that was to be replaced; it may be gone.
+fn is_changed(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Conflict | ErrorKind::NotFound)
+}
+
 fn stale(path: &str) -> Error {
     Error::conflict(
         "stale",
@@ -248,7 +292,10 @@ fn edited_answer(path: &str, lines: &[usize], digest: String) -> Answer {
     };
     Answer {
         text: format!("edited {path}: {places}"),
-        details: json!({ "path": path, "lines": lines }),
+        details: Details::Edited {
+            path: path.to_owned(),
+            lines: lines.to_vec(),
+        },
         file: Some((path.to_owned(), digest)),
     }
 }
@@ -280,7 +327,10 @@ fn listing(rows: impl Iterator<Item = String>, all: usize, limit: usize, empty: 
     }
     Answer {
         text,
-        details: json!({ "shown": shown, "more": shown < all }),
+        details: Details::Listed {
+            shown,
+            more: shown < all,
+        },
         file: None,
     }
 }

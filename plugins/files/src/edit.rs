@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::hint::{self, Hint};
-use crate::text::{NotText, Text, line_at};
+use crate::text::{BYTE_ORDER_MARK, NotText, Text, line_at};
 
 /// Lines of an ambiguous match that an error lists.
 const LISTED: usize = 10;
@@ -82,7 +82,7 @@ pub fn apply(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Edited, Ed
             count,
         }),
         _ => Ok(Edited {
-            bytes: text.file(&body.replaced(&places, &Change::between(&old, &new))),
+            bytes: body.replaced(&places, &Change::between(&old, &new), text.marked),
             lines: lines(&places),
         }),
     }
@@ -119,9 +119,11 @@ impl<'a> Unified<'a> {
         }
     }
 
-    /// The original with `change` made at each of `places`, which do not overlap.
-    fn replaced(&self, places: &[usize], change: &Change<'_>) -> String {
-        let mut result = String::with_capacity(self.original.len());
+    /// The original, behind its byte order mark if it has one, with `change` made at each of
+    /// `places`, which do not overlap.
+    fn replaced(&self, places: &[usize], change: &Change<'_>, marked: bool) -> Vec<u8> {
+        let mut result = String::with_capacity(self.original.len() + change.inserted.len());
+        result.extend(marked.then_some(BYTE_ORDER_MARK));
         let mut done = 0;
         for place in places {
             let start = place + change.start;
@@ -139,7 +141,7 @@ impl<'a> Unified<'a> {
             done = end;
         }
         result.push_str(self.original_between(done, self.text.len()));
-        result
+        result.into_bytes()
     }
 
     /// The original bytes of `text[start..end]`.

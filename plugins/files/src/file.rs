@@ -5,11 +5,12 @@ use raddle_sdk::{Error, ErrorKind};
 
 use crate::host::Host;
 
-/// Largest file these tools read.
-const LARGEST: usize = 16 * 1024 * 1024;
+/// Largest file these tools read. An edit holds it three times, within the memory that a plugin
+/// has by default.
+const LARGEST: usize = 8 * 1024 * 1024;
 
 /// Bytes asked for at a time.
-const PIECE: u32 = 4 * 1024 * 1024;
+const PIECE: u32 = 2 * 1024 * 1024;
 
 /// How often a file that changes between two pieces is begun again.
 const ATTEMPTS: usize = 4;
@@ -83,7 +84,7 @@ fn explained(host: &impl Host, path: &str, error: Error) -> Error {
 fn names_alike(host: &impl Host, path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
     let stem = |name: &str| {
-        let name = name.to_lowercase();
+        let name = name.to_ascii_lowercase();
         name.rsplit_once('.')
             .map_or(name.clone(), |(stem, _)| stem.to_owned())
     };

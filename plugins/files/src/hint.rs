@@ -79,7 +79,7 @@ pub fn find(text: &str, old: &str) -> Option<Hint> {
             found: line_from(text, place),
         });
     }
-    if let Some(line) = line_alike(text, old, str::to_lowercase) {
+    if let Some(line) = line_alike(text, old, str::to_ascii_lowercase) {
         return Some(Hint::Case { line });
     }
     beginning(text, old)

@@ -66,7 +66,7 @@ pub fn answer(
 
 fn reply(answer: Answer) -> Reply {
     Reply {
-        details: Some(answer.details.to_string()),
+        details: serde_json::to_string(&answer.details).ok(),
         artifact: answer.file.map(|(path, revision)| Subject {
             reference: None,
             path: Some(path),

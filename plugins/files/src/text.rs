@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// UTF-8 byte order mark: kept in the file, never shown and never part of a match.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// Stands at the beginning of some files: kept there, never shown and never part of a match.
+pub const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// A file's text, without its byte order mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,29 +58,20 @@ impl<'a> Text<'a> {
         if is_wide(bytes) {
             return Err(NotText::Wide);
         }
-        let (marked, body) = match bytes.strip_prefix(BYTE_ORDER_MARK) {
-            Some(body) => (true, body),
-            None => (false, bytes),
-        };
-        if body.contains(&0) {
+        if bytes.contains(&0) {
             return Err(NotText::Binary);
         }
-        match std::str::from_utf8(body) {
-            Ok(body) => Ok(Self { marked, body }),
-            Err(error) => Err(NotText::Encoding {
-                line: 1 + count_breaks(body.get(..error.valid_up_to()).unwrap_or_default()),
-            }),
-        }
-    }
-
-    /// Bytes of the file that begins like this one and goes on with `body`.
-    pub fn file(&self, body: &str) -> Vec<u8> {
-        let mark = if self.marked {
-            BYTE_ORDER_MARK
-        } else {
-            b"".as_slice()
-        };
-        [mark, body.as_bytes()].concat()
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            NotText::Encoding {
+                line: 1 + count_breaks(valid),
+            }
+        })?;
+        let body = text.strip_prefix(BYTE_ORDER_MARK);
+        Ok(Self {
+            marked: body.is_some(),
+            body: body.unwrap_or(text),
+        })
     }
 
     /// The lines from `offset` (from 1) on, at most `limit` of them, within `caps`.

@@ -1,8 +1,7 @@
 //! Fetching: one address, its redirects, and what came back as text.
 
 use raddle_sdk::Error;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::charset;
@@ -46,12 +45,26 @@ pub trait Http {
 }
 
 /// What the model and front ends get.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The page: its address, its title, and its text.
     pub text: String,
     /// For front ends.
-    pub details: Value,
+    pub details: Details,
+}
+
+/// A result for front ends, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Details {
+    /// Where the page was found in the end.
+    pub url: String,
+    /// Its title, empty if it has none.
+    pub title: String,
+    /// Status code.
+    pub status: u16,
+    /// Characters of its whole text.
+    pub characters: usize,
 }
 
 /// Fetches a page.
@@ -182,12 +195,12 @@ fn answer(
     }
     Answer {
         text,
-        details: json!({
-            "url": address.to_string(),
-            "title": page.title,
-            "status": response.status,
-            "characters": total,
-        }),
+        details: Details {
+            url: address.to_string(),
+            title: page.title.clone(),
+            status: response.status,
+            characters: total,
+        },
     }
 }
 

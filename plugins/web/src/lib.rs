@@ -36,7 +36,7 @@ impl raddle_sdk::tools::Guest for Web {
         let mut http = WasiHttp::within(settings.timeout_seconds);
         let answer = fetch::fetch(&mut http, &arguments(&invocation.call)?, &settings)?;
         Ok(Outcome::Done(Reply {
-            details: Some(answer.details.to_string()),
+            details: serde_json::to_string(&answer.details).ok(),
             ..Reply::text(answer.text)
         }))
     }

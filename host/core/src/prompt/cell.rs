@@ -211,14 +211,14 @@ impl SectionCell {
             fault: TemplateFault::Valueless {
                 name: variable.name.to_string(),
                 owner: variable.plugin.to_string(),
-                known: registry
-                    .variables()
-                    .iter()
-                    .zip(values)
-                    .filter(|(_, cell)| cell.value.is_some())
-                    .map(|(variable, _)| variable.name.to_string())
-                    .collect(),
             },
+            usable: registry
+                .variables()
+                .iter()
+                .zip(values)
+                .filter(|(_, cell)| cell.value.is_some())
+                .map(|(variable, _)| variable.name.to_string())
+                .collect(),
         }
     }
 }

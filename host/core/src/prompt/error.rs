@@ -41,7 +41,7 @@ pub enum PromptError {
 
 /// A section's text is at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("section `{section}` of plugin `{plugin}`, {position}: {fault}")]
+#[error("section `{section}` of plugin `{plugin}`, {position}: {}", self.advice())]
 pub struct TemplateError {
     /// The section.
     pub section: String,
@@ -51,6 +51,20 @@ pub struct TemplateError {
     pub position: Position,
     /// What is wrong.
     pub fault: TemplateFault,
+    /// The variables that could be referred to there, sorted: all, but for a valueless one those
+    /// that have a value, and for a shorter-lived one those that live long enough.
+    pub usable: Vec<String>,
+}
+
+impl TemplateError {
+    /// What is wrong, what could be referred to instead, and how to write a literal `<<`.
+    pub fn advice(&self) -> String {
+        let usable = Usable(&self.fault, &self.usable);
+        format!(
+            r"{} ({usable}); a literal `<<` is written `\<<`",
+            self.fault
+        )
+    }
 }
 
 /// A text a plugin was asked for.
@@ -107,6 +121,24 @@ impl fmt::Display for Lines<'_> {
             write!(formatter, "{lead}{error}")?;
         }
         Ok(())
+    }
+}
+
+struct Usable<'a>(&'a TemplateFault, &'a [String]);
+
+impl fmt::Display for Usable<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(fault, usable) = self;
+        formatter.write_str(match fault {
+            TemplateFault::Valueless { .. } => "variables with a value: ",
+            TemplateFault::ShorterLived { .. } => "variables that live as long: ",
+            _ => "variables: ",
+        })?;
+        if usable.is_empty() {
+            formatter.write_str("none")
+        } else {
+            formatter.write_str(&usable.join(", "))
+        }
     }
 }
 

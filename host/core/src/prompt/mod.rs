@@ -11,14 +11,16 @@ mod assembly;
 mod cache;
 mod cell;
 mod error;
+mod mentions;
 mod prefix;
 mod provenance;
+mod restated;
 mod tail;
-mod wire;
 
 pub use assembly::{Assembly, Dynamic, Prompt, PromptOptions};
 pub use cache::cache_breaks;
 pub use error::{Asked, PromptError, TemplateError};
 pub use prefix::{Prefix, ToolList};
 pub use provenance::{ContextPart, Explanation, Span};
+pub use restated::{Finding, Problem, restated};
 pub use tail::TailEntry;

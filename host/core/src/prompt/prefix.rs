@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::cell::Body;
-use super::wire;
 use crate::digest::Digest;
 use crate::plugins::Lifetime;
 use crate::provider::ToolSchema;
 use crate::registry::{Linked, Registry, ToolEntry};
+use crate::wire;
 
 /// System prompt and tools, as every request of a session begins.
 #[derive(Clone)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::cell::SectionCell;
 use super::prefix::BodyMap;
-use super::wire;
 use crate::plugins::Lifetime;
+use crate::{trust, wire};
 
 /// A text to append to the transcript as a trusted message of its own.
 #[derive(Clone)]
@@ -70,11 +70,11 @@ impl TailEntry {
 
 /// The map of a text after its reserved tags were neutralised, which makes it longer.
 fn neutralised(map: &BodyMap, text: &str) -> BodyMap {
-    let reserved: Vec<usize> = wire::reserved(text).collect();
+    let reserved: Vec<usize> = trust::reserved_tags(text).collect();
     if reserved.is_empty() {
         return map.clone();
     }
-    let grown = wire::NEUTRAL.len() - '<'.len_utf8();
+    let grown = trust::NEUTRAL.len() - '<'.len_utf8();
     let pieces = map.pieces.iter().map(|piece| {
         let before = reserved.partition_point(|at| *at < piece.end);
         let mut piece = *piece;

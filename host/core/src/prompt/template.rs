@@ -70,8 +70,8 @@ pub enum TemplateFault {
     Unknown {
         /// The name.
         name: String,
-        /// All variables there are, sorted.
-        known: Vec<String>,
+        /// The variable that was probably meant.
+        near: Option<String>,
     },
     /// `<<name>>` where the variable has no value for this prompt.
     Valueless {
@@ -79,8 +79,6 @@ pub enum TemplateFault {
         name: String,
         /// The plugin that owns the variable.
         owner: String,
-        /// Variables that have a value, sorted.
-        known: Vec<String>,
     },
     /// A complete `<<…>>` group that is no well-formed name.
     Malformed {
@@ -124,13 +122,24 @@ impl Template {
     /// Scans `source`. All faults of form are found, in order; whether the names exist is for
     /// whoever knows the variables.
     pub fn parse(source: impl Into<Arc<str>>) -> Result<Self, Vec<PlacedFault>> {
+        let (template, faults) = Self::scan(source);
+        if faults.is_empty() {
+            Ok(template)
+        } else {
+            Err(faults)
+        }
+    }
+
+    /// Scans `source`; what is no valid reference is a fault and left in the text.
+    pub(crate) fn scan(source: impl Into<Arc<str>>) -> (Self, Vec<PlacedFault>) {
         let source = source.into();
-        let (pieces, references) = scan(&source)?;
-        Ok(Self {
+        let (pieces, references, faults) = scan(&source);
+        let template = Self {
             source,
             pieces,
             references,
-        })
+        };
+        (template, faults)
     }
 
     /// Takes `source` as it is: nothing in it is a reference or an escape.
@@ -222,7 +231,7 @@ impl Position {
     }
 }
 
-fn scan(source: &str) -> Result<(Vec<Piece>, Vec<Reference>), Vec<PlacedFault>> {
+fn scan(source: &str) -> (Vec<Piece>, Vec<Reference>, Vec<PlacedFault>) {
     let mut pieces = Vec::new();
     let mut references: Vec<Reference> = Vec::new();
     let mut faults = Vec::new();
@@ -269,11 +278,7 @@ fn scan(source: &str) -> Result<(Vec<Piece>, Vec<Reference>), Vec<PlacedFault>> 
         text_start = next;
     }
     push_text(&mut pieces, text_start..source.len());
-    if faults.is_empty() {
-        Ok((pieces, references))
-    } else {
-        Err(faults)
-    }
+    (pieces, references, faults)
 }
 
 fn push_text(pieces: &mut Vec<Piece>, range: Range<usize>) {
@@ -291,17 +296,15 @@ impl fmt::Display for Position {
 impl fmt::Display for TemplateFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { name, known } => {
+            Self::Unknown { name, near } => {
                 write!(formatter, "`<<{name}>>` names no variable")?;
-                if let Some(near) = nearest(name, known) {
+                if let Some(near) = near {
                     write!(formatter, "; did you mean `<<{near}>>`?")?;
                 }
-                write!(formatter, " ({})", There("there are", known))?;
             }
-            Self::Valueless { name, owner, known } => write!(
+            Self::Valueless { name, owner } => write!(
                 formatter,
-                "`<<{name}>>` has no value for this prompt: plugin `{owner}` owns it and gave none ({})",
-                There("with a value", known)
+                "`<<{name}>>` has no value for this prompt: plugin `{owner}` owns it and gave none"
             )?,
             Self::Malformed { group } => write!(
                 formatter,
@@ -340,34 +343,19 @@ impl fmt::Display for TemplateFault {
                 formatter.write_str(" or use another variable")?;
             }
         }
-        formatter.write_str(r"; a literal `<<` is written `\<<`")
+        Ok(())
     }
 }
 
 /// The known name that `name` was probably meant to be.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    known: impl IntoIterator<Item = &'a String>,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = 1 + name.chars().count() / 4;
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= allowed)
         .min()
-        .map(|(_, candidate)| candidate.as_str())
-}
-
-struct There<'a>(&'a str, &'a [String]);
-
-impl fmt::Display for There<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(lead, names) = self;
-        if names.is_empty() {
-            return write!(formatter, "{lead}: none");
-        }
-        write!(formatter, "{lead}: {}", names.join(", "))
-    }
+        .map(|(_, candidate)| candidate)
 }
 
 /// Foreign text in a one-line message: short, and without line breaks.

@@ -230,7 +230,7 @@ struct Near<'a>(&'a str, &'a [String]);
 impl fmt::Display for Near<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(name, known) = self;
-        if let Some(near) = nearest(name, *known) {
+        if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
             write!(formatter, "; did you mean `{near}`?")?;
         }
         if known.is_empty() {

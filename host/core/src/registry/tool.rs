@@ -51,11 +51,11 @@ impl ToolEntry {
             .arguments
             .iter_errors(arguments)
             .map(|error| {
-                let path = error.instance_path().as_str();
-                if path.is_empty() {
-                    error.to_string()
-                } else {
-                    format!("{path}: {error}")
+                // The arguments themselves can be long, and whoever sent them knows them.
+                let message = error.masked();
+                match error.instance_path().as_str() {
+                    "" => message.to_string(),
+                    path => format!("{path}: {message}"),
                 }
             })
             .collect();
@@ -78,12 +78,8 @@ fn compile(parameters: &Value) -> Result<jsonschema::Validator, String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(r#"it does not say `"type": "object"`"#.to_owned());
     }
-    jsonschema::validator_for(parameters).map_err(|error| {
-        let path = error.instance_path().as_str();
-        if path.is_empty() {
-            error.to_string()
-        } else {
-            format!("{path}: {error}")
-        }
+    jsonschema::validator_for(parameters).map_err(|error| match error.instance_path().as_str() {
+        "" => error.to_string(),
+        path => format!("{path}: {error}"),
     })
 }

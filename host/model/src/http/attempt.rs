@@ -12,6 +12,7 @@ use super::service::{Service, causes};
 use crate::answer::{AnswerReader, CallIds, Progress};
 use crate::failure::{Failure, excerpt};
 use crate::sse::{EVENT_LIMIT, Event, EventReader, TooLong};
+use crate::surrogates::Surrogates;
 
 /// The most bytes that are taken as one answer.
 const ANSWER_LIMIT: usize = 256 << 20;
@@ -30,6 +31,7 @@ pub(super) struct Attempt<A> {
     answer: A,
     shape: Shape,
     events: EventReader,
+    surrogates: Surrogates,
     /// The first bytes of the body; all of it when it is [`Shape::Whole`].
     opening: Vec<u8>,
     received: usize,
@@ -72,6 +74,7 @@ impl<A: AnswerReader> Attempt<A> {
                 answer,
                 shape: Shape::Unknown,
                 events: EventReader::default(),
+                surrogates: Surrogates::default(),
                 opening: Vec::new(),
                 received: 0,
                 saw_event: false,
@@ -203,7 +206,7 @@ impl<A: AnswerReader> Attempt<A> {
             self.answer.done_marker();
             return Ok(String::new());
         }
-        match serde_json::from_slice::<Value>(data) {
+        match self.parse(data) {
             Ok(data) => {
                 if event.name == "error" || reports_error(&data) {
                     return Err(Failure::in_stream(&data));
@@ -218,6 +221,15 @@ impl<A: AnswerReader> Attempt<A> {
                 excerpt(data)
             ))),
         }
+    }
+
+    fn parse(&mut self, data: &[u8]) -> serde_json::Result<Value> {
+        if !self.surrogates.is_waiting()
+            && let Ok(value) = serde_json::from_slice(data)
+        {
+            return Ok(value);
+        }
+        serde_json::from_slice(&self.surrogates.mend(data))
     }
 
     /// What the end of the body means for what was still open.

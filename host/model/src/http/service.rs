@@ -188,9 +188,10 @@ fn endpoint(base: &str, path: &str) -> Result<Url, SettingsError> {
     let refuse = |url: String, reason: String| Err(SettingsError::BaseUrl { url, reason });
     let mut url = match Url::parse(base.trim()) {
         Ok(url) => url,
-        // What cannot be taken apart may hold a secret anywhere: repeat only what is before that.
+        // What cannot be taken apart may hold a secret anywhere.
         Err(error) => {
-            let visible = base.split(['@', '?', '#']).next().unwrap_or_default();
+            let has_secrets = base.contains(['@', '?', '#']);
+            let visible = if has_secrets { "…" } else { base };
             return refuse(visible.to_owned(), error.to_string());
         }
     };

@@ -1,4 +1,5 @@
 //! The crate's promises, tested from outside: real requests to a real server on loopback.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod conversation;
 mod encoding;

@@ -152,7 +152,8 @@ async fn serve(mut socket: TcpStream, replies: Arc<Vec<Reply>>, requests: Arc<Mu
 
 async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Seen> {
     loop {
-        if let Some(end) = buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+        let head = &buffer[..buffer.len().min(16 << 10)];
+        if let Some(end) = head.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
             let head = String::from_utf8(buffer[..end].to_vec()).unwrap();
             let length: usize = head
                 .lines()

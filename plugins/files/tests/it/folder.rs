@@ -178,17 +178,11 @@ impl Host for Folder {
         }
         let _guard = self.replacing.lock().unwrap();
         let current = fs::read(self.path(path)).ok().map(|bytes| digest(&bytes));
-        match (base, &current) {
-            (Some(_), None) => {
-                return Err(Error::not_found("no-entry", format!("{path} is gone")));
-            }
-            (base, current) if base != current.as_deref() => {
-                return Err(Error::conflict(
-                    "stale",
-                    format!("{path} is another version"),
-                ));
-            }
-            _ => {}
+        if base != current.as_deref() {
+            return Err(Error::conflict(
+                "stale",
+                format!("{path} is another version"),
+            ));
         }
         self.put(path, bytes);
         Ok(digest(bytes))

@@ -121,7 +121,7 @@ impl Tree {
     fn kill(&self) {
         if !self.reaped {
             // Stops most of it before the slower search. Fails when there is nobody left.
-            drop(kill_process_group(self.leader, Signal::KILL));
+            let _ = kill_process_group(self.leader, Signal::KILL);
         }
         let mut killed = BTreeSet::new();
         for _ in 0..ROUNDS {
@@ -146,7 +146,7 @@ impl Drop for Tree {
             return;
         }
         let leader = self.leader;
-        let wait = move || drop(waitid(WaitId::Pid(leader), WaitIdOptions::EXITED));
+        let wait = move || waitid(WaitId::Pid(leader), WaitIdOptions::EXITED);
         // Without a thread, a dead process stays in the table until the host ends: no more than that.
         drop(
             std::thread::Builder::new()
@@ -167,7 +167,7 @@ struct Member {
 impl Member {
     fn signal(&self, signal: Signal) {
         // It has ended meanwhile, or belongs to somebody else (`sudo`): neither can be helped.
-        drop(pidfd_send_signal(&self.handle, signal));
+        let _ = pidfd_send_signal(&self.handle, signal);
     }
 
     async fn ended(self) {
@@ -176,6 +176,10 @@ impl Member {
 }
 
 async fn ended(handle: OwnedFd) -> io::Result<()> {
+    #[expect(
+        deprecated,
+        reason = "unsound only for types that lie about their descriptor; the new way is unsafe"
+    )]
     let handle = AsyncFd::with_interest(handle, Interest::READABLE)?;
     handle.readable().await.map(drop)
 }

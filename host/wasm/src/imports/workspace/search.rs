@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use globset::{GlobBuilder, GlobMatcher};
 use raddle_core::plugins::{DomainError, ErrorKind};
@@ -11,7 +11,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::open::{item, open_file};
 use super::place::{Link, Missing};
 use super::walk::{Found, look, shown, walk};
-use super::{Folders, Item, Match, Place, Stop};
+use super::{Folders, Item, Match, Node, Place, Stop};
 
 /// Results of one call.
 const MAX_RESULTS: usize = 10_000;
@@ -43,9 +43,10 @@ pub(super) fn find(
         }
         if files.matches(found) {
             let path = shown(&files.folder, found.path);
-            if let Some(stat) = look(folders, found.folder, found.name, &path) {
-                results.push(item(path, &stat));
-            }
+            let item = look(folders, found.folder, found.name, &path).map(|stat| item(path, &stat));
+            results
+                .items
+                .extend(item.filter(|item| item.node != Node::Folder));
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -73,7 +74,7 @@ pub(super) fn search(
             for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
                 let line = line.strip_suffix(b"\r").unwrap_or(line);
                 if let Some(at) = pattern.find(line) {
-                    results.push(Match {
+                    results.items.push(Match {
                         path: path.clone(),
                         line: number,
                         text: excerpt(line, at.start()),
@@ -160,10 +161,6 @@ impl<T> Results<T> {
         }
     }
 
-    fn push(&mut self, item: T) {
-        self.items.push(item);
-    }
-
     fn full(&self) -> bool {
         self.items.len() >= self.limit
     }
@@ -220,7 +217,9 @@ fn border(line: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Path, border, excerpt, split};
+    use std::path::Path;
+
+    use super::{border, excerpt, split};
 
     #[test]
     fn a_glob_splits_before_its_first_wildcard() {

@@ -190,11 +190,7 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.kept {
             // Nothing can be done about a failure here, and the first error says more.
-            drop(rustix::fs::unlinkat(
-                self.folder,
-                &self.name,
-                AtFlags::empty(),
-            ));
+            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }
 }

@@ -1,0 +1,115 @@
+//! `raddle check`: everything that can be known of a deployment without running it.
+
+use raddle_core::prompt::{Problem, restated};
+use serde::Serialize;
+
+use super::Place;
+use crate::config::{self, Config};
+use crate::deployment::{Examined, LeftOut, examine};
+use crate::failure::Failure;
+use crate::model;
+use crate::report::Finding;
+use crate::terminal::{print, print_json};
+
+/// The JSON of `raddle check`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    /// Whether there is nothing to mend.
+    good: bool,
+    /// What is wrong, in the order of the file.
+    findings: Vec<Finding>,
+    /// `optional` plugins that did not load.
+    left_out: Vec<LeftOut>,
+    /// Ids of the loaded plugins.
+    plugins: Vec<String>,
+    /// Names of the tools, in the order they are sent.
+    tools: Vec<String>,
+}
+
+/// Looks at the deployment. It never looks at the current directory, the branch or the date, so
+/// that it says the same everywhere.
+pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
+    let file = config::find(place.config.as_deref(), &place.directory)?;
+    let (config, faults) = Config::read(&file)?;
+    let mut examined = examine(&config, &[], faults).await?;
+    examined.faults.extend(model::faults(&config));
+    examined
+        .faults
+        .extend(restated_facts(&config, &examined).await);
+    let report = Report::of(examined);
+    if json {
+        print_json(&report)?;
+    } else if report.good {
+        print(&report.summary(&config))?;
+    }
+    match (report.good, json) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::Bad(Vec::new())),
+        (false, false) => Err(Failure::Bad(report.findings)),
+    }
+}
+
+async fn restated_facts(config: &Config, examined: &Examined) -> Vec<Finding> {
+    let Some(registry) = &examined.registry else {
+        return Vec::new();
+    };
+    let model = config.model.as_ref().map_or("", |model| &model.name);
+    let findings = restated(registry, model, &config.allow).await;
+    findings
+        .iter()
+        .filter(|finding| !(examined.partial && is_about_absence(&finding.problem)))
+        .map(|finding| config.finding(&["plugins", &finding.plugin], finding.to_string()))
+        .collect()
+}
+
+/// Whether it may be only that a plugin is missing, which another finding already names.
+fn is_about_absence(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::MissingTool { .. }
+            | Problem::Template {
+                unknown: Some(_),
+                ..
+            }
+    )
+}
+
+impl Report {
+    fn of(mut examined: Examined) -> Self {
+        examined
+            .faults
+            .sort_by(|one, other| (one.place, &one.message).cmp(&(other.place, &other.message)));
+        examined.faults.dedup();
+        let registry = examined.registry.as_ref();
+        Self {
+            good: examined.faults.is_empty(),
+            findings: examined.faults,
+            left_out: examined.left_out,
+            plugins: registry.map_or_else(Vec::new, |registry| {
+                let plugins = registry.plugins().iter();
+                plugins.map(|plugin| plugin.info().id.clone()).collect()
+            }),
+            tools: registry.map_or_else(Vec::new, |registry| {
+                let tools = registry.tools().iter();
+                tools.map(|entry| entry.tool.name.clone()).collect()
+            }),
+        }
+    }
+
+    fn summary(&self, config: &Config) -> String {
+        let mut text = String::new();
+        for left_out in &self.left_out {
+            for fault in &left_out.faults {
+                text.push_str(&format!("left out: {fault}\n"));
+            }
+        }
+        text.push_str(&format!(
+            "{} is good: {} plugins, {} tools\n",
+            config.shown,
+            self.plugins.len(),
+            self.tools.len()
+        ));
+        text
+    }
+}

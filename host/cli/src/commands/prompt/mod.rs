@@ -1,0 +1,138 @@
+//! `raddle prompt`: exactly what the model sees, and why.
+
+mod difference;
+mod explain;
+mod line_diff;
+
+use std::path::{Path, PathBuf};
+
+use raddle_core::prompt::{Assembly, Prefix, TailEntry};
+use raddle_core::provider::ToolSchema;
+use raddle_core::session::EventData;
+
+use super::Place;
+use crate::arguments::PromptArguments;
+use crate::config::Config;
+use crate::conversation::find;
+use crate::deployment::{self, Deployment};
+use crate::failure::Failure;
+use crate::preview;
+use crate::terminal::{notice, print, print_json};
+use difference::Side;
+
+/// Shows the prompt in the form that is asked for.
+pub(super) async fn run(arguments: &PromptArguments, place: &Place) -> Result<(), Failure> {
+    if let Some(other) = &arguments.diff {
+        return differ(other.as_ref(), &arguments.without, place).await;
+    }
+    if let Some(id) = &arguments.session {
+        let assembly = of_session(id, place).await?;
+        return show(&assembly, None, arguments);
+    }
+    let deployment = Deployment::load(place.deployment()?, &arguments.without).await?;
+    let assembly = preview::assemble(&deployment, &place.directory).await?;
+    show(&assembly, Some(&deployment), arguments)
+}
+
+fn show(
+    assembly: &Assembly,
+    deployment: Option<&Deployment>,
+    arguments: &PromptArguments,
+) -> Result<(), Failure> {
+    if arguments.json {
+        return print_json(&assembly.explain(None));
+    }
+    if arguments.explain {
+        let count = explain::counter();
+        let explanation = assembly.explain(Some(&count));
+        let registry = deployment.map(|deployment| &*deployment.registry);
+        return print(&explain::table(&explanation, registry));
+    }
+    let mut text = assembly.system().to_owned();
+    for entry in &assembly.tail {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&entry.text);
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    print(&text)?;
+    let names: Vec<&str> = assembly
+        .tools()
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    match names.as_slice() {
+        [] => notice("no tools"),
+        names => notice(format!("{} tools: {}", names.len(), names.join(", "))),
+    }
+    Ok(())
+}
+
+/// What changes from this deployment to another, or to itself without some plugins.
+async fn differ(other: Option<&PathBuf>, without: &[String], place: &Place) -> Result<(), Failure> {
+    if other.is_none() && without.is_empty() {
+        return Err(Failure::Misuse(
+            "--diff compares with another deployment (`--diff OTHER`), or with the deployment \
+             without some plugins (`--diff --without PLUGIN`)"
+                .to_owned(),
+        ));
+    }
+    let config = place.deployment()?;
+    let changed = match other {
+        Some(file) => Config::load(file)?,
+        None => Config::load(&config.file)?,
+    };
+    let before = side(config, &[], &place.directory).await?;
+    let after = side(changed, without, &place.directory).await?;
+    print(&difference::difference(&before, &after))
+}
+
+async fn side(config: Config, without: &[String], directory: &Path) -> Result<Side, Failure> {
+    let deployment = Deployment::load(config, without).await?;
+    let assembly = preview::assemble(&deployment, directory).await?;
+    Ok(Side::of(&assembly.explain(None), &deployment.registry))
+}
+
+/// The prompt of the session's last request, as its log has it.
+async fn of_session(id: &str, place: &Place) -> Result<Assembly, Failure> {
+    let config = place.deployment_if_any()?;
+    let store = deployment::store(config.as_ref())?;
+    let session = find(&*store, id).await?.header.id;
+    let events = store
+        .events(&session, 0)
+        .await
+        .map_err(anyhow::Error::from)?;
+    let mut generation = None;
+    let mut tail = Vec::new();
+    for event in events {
+        match event.data {
+            EventData::Generation(found) => generation = Some(found),
+            EventData::Context {
+                section,
+                plugin,
+                text,
+            } => tail.push(TailEntry::new(section, plugin, text)),
+            _ => {}
+        }
+    }
+    let generation = generation.ok_or_else(|| {
+        Failure::Misuse(format!(
+            "session `{session}` has sent no request, so it has no prompt"
+        ))
+    })?;
+    let text = async |digest| {
+        let text = store.text(digest).await.map_err(anyhow::Error::from)?;
+        text.ok_or_else(|| Failure::bad(format!("session `{session}` has lost the text {digest}")))
+    };
+    let system = text(generation.system).await?;
+    let tools = text(generation.tools).await?;
+    let tools: Vec<ToolSchema> = serde_json::from_str(&tools)
+        .map_err(|error| Failure::bad(format!("session `{session}`, tools: {error}")))?;
+    Ok(Assembly {
+        prefix: std::sync::Arc::new(Prefix::logged(system, tools)),
+        tail,
+    })
+}

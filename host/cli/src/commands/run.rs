@@ -1,0 +1,191 @@
+//! `raddle run`: a conversation in the terminal.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use raddle_core::agent::{Asker, Cancel};
+
+use super::Place;
+use crate::arguments::RunArguments;
+use crate::conversation::{Conversation, Sessions, finish};
+use crate::deployment::Deployment;
+use crate::failure::Failure;
+use crate::model::Link;
+use crate::report::did_you_mean;
+use crate::terminal::{Input, Line, Screen, Style, TerminalAsker, notice, print, shortened};
+use crate::{folders, preview};
+
+/// The commands of the conversation, each with what it does.
+const COMMANDS: [(&str, &str); 5] = [
+    ("/help", "these commands"),
+    ("/plugins", "the loaded plugins"),
+    ("/prompt", "the system prompt, as the model sees it"),
+    ("/quit", "end the conversation"),
+    ("/tools", "the tools, and the plugins they come from"),
+];
+
+/// Talks until the user leaves. Without a terminal a recording is played, and nothing else is
+/// possible.
+pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), Failure> {
+    let config = place.deployment()?;
+    let link = Link::open_or_recorded(&config, arguments.recording.as_deref())?;
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !terminal && link.recording().is_none() {
+        return Err(Failure::Misuse(
+            "`raddle run` needs a terminal: `raddle exec` answers one message without".to_owned(),
+        ));
+    }
+    let sessions = Sessions::of(&config)?;
+    let deployment = Deployment::load(config, &[]).await?;
+    let screen = Arc::new(Screen::conversation());
+    let opened = match &arguments.resume {
+        Some(id) => sessions.resume(id.as_deref(), &deployment, screen).await?,
+        None => {
+            sessions
+                .start(&place.directory, &deployment, screen)
+                .await?
+        }
+    };
+    welcome(&deployment, &link);
+    if terminal {
+        let input = Input::open(folders::data().ok().map(|folder| folder.join("history")))?;
+        let asker = Arc::new(TerminalAsker::new(input.clone()));
+        let asked: Arc<dyn Asker> = asker.clone();
+        let conversation = Conversation::new(&deployment, &link, opened, Some(asked))?;
+        talk(conversation, &deployment, &link, &input, &asker).await
+    } else {
+        let conversation = Conversation::new(&deployment, &link, opened, None)?;
+        play(conversation, &link).await
+    }
+}
+
+/// The recorded message, answered by the recording.
+async fn play(mut conversation: Conversation, link: &Link) -> Result<(), Failure> {
+    let Some(message) = link.recording().and_then(|recording| recording.opening()) else {
+        return Err(Failure::Misuse(
+            "the recording has no message to start with: `raddle exec` takes one".to_owned(),
+        ));
+    };
+    print(&format!("> {message}\n"))?;
+    let outcome = conversation.run(message).await?;
+    finish(&outcome)
+}
+
+async fn talk(
+    mut conversation: Conversation,
+    deployment: &Deployment,
+    link: &Link,
+    input: &Input,
+    asker: &TerminalAsker,
+) -> Result<(), Failure> {
+    let opening = link.recording().and_then(|recording| recording.opening());
+    let mut ready = opening;
+    loop {
+        let line = match input.message("> ", ready.unwrap_or_default()).await? {
+            Line::Text(line) => line,
+            Line::Interrupted => return Err(Failure::Interrupted),
+            Line::End => return Ok(()),
+        };
+        let message = line.trim();
+        if message.is_empty() {
+            continue;
+        }
+        if message.starts_with('/') {
+            if message == "/quit" {
+                return Ok(());
+            }
+            let directory = conversation.controller().header().directory.as_deref();
+            command(message, deployment, directory.map(Path::new)).await?;
+            continue;
+        }
+        if let Some(how) = link.key_missing()
+            && ready != Some(message)
+        {
+            notice(format!(
+                "a recording answers only what stands ready at the prompt; {how}"
+            ));
+            continue;
+        }
+        ready = None;
+        let cancel = Cancel::new();
+        asker.begin(&cancel);
+        conversation.run_with(message, &cancel).await?;
+        print("\n")?;
+    }
+}
+
+async fn command(
+    command: &str,
+    deployment: &Deployment,
+    directory: Option<&Path>,
+) -> Result<(), Failure> {
+    let mut text = String::new();
+    match command {
+        "/help" => {
+            for (name, what) in COMMANDS {
+                text.push_str(&format!("{name:<10} {what}\n"));
+            }
+            text.push_str("Ctrl-C cancels the answer; at the prompt it leaves, like Ctrl-D.\n");
+        }
+        "/tools" => {
+            for entry in deployment.registry.tools() {
+                let line = entry.tool.description.lines().next().unwrap_or_default();
+                let line = shortened(line, 80);
+                text.push_str(&format!(
+                    "{:<20} {:<14} {line}\n",
+                    entry.tool.name, entry.plugin
+                ));
+            }
+        }
+        "/plugins" => {
+            for plugin in deployment.registry.plugins() {
+                let info = plugin.info();
+                let exports = info.exports.join(", ");
+                text.push_str(&format!("{:<20} {:<20} {exports}\n", info.id, info.source));
+            }
+        }
+        "/prompt" => {
+            let directory = directory.unwrap_or(Path::new("/"));
+            // A prompt that cannot be made fails a turn, not the conversation.
+            match preview::assemble(deployment, directory).await {
+                Ok(assembly) => text = format!("{}\n", assembly.system()),
+                Err(failure) => notice(failure),
+            }
+        }
+        other => {
+            let hint = did_you_mean(other, COMMANDS.iter().map(|(name, _)| *name));
+            notice(format!("there is no command {other}{hint}"));
+        }
+    }
+    print(&text)
+}
+
+/// What is loaded, in a line; what is not, in one each.
+fn welcome(deployment: &Deployment, link: &Link) {
+    let style = Style::of(&std::io::stderr());
+    let model = deployment.config.model.as_ref();
+    let parts = [
+        deployment.agent.clone(),
+        (!deployment.model().is_empty()).then(|| deployment.model().to_owned()),
+        model.map(|_| link.kind().to_owned()),
+        Some(counted(deployment.registry.plugins().len(), "plugin")),
+        Some(counted(deployment.registry.tools().len(), "tool")),
+        Some("/help".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    notice(format!("{} {}", style.strong("raddle"), parts.join(" · ")));
+    for left_out in &deployment.left_out {
+        for fault in &left_out.faults {
+            notice(style.faint(format!("left out: {fault}")));
+        }
+    }
+    if let Some(how) = link.key_missing() {
+        notice(style.faint(format!("a recording answers: {how}")));
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

@@ -1,0 +1,129 @@
+//! What a plugin may touch and use: `grants` and `limits` (DESIGN §5, §13).
+
+use std::path::Path;
+
+use raddle_wasm::Limits;
+use raddle_wasm::grants::{Access, Directory, Grants, HttpHost, ProcessGrant, WorkspaceGrant};
+
+use super::reader::{Item, Table};
+use super::values;
+
+/// How the config names the session's directory.
+const SESSION: &str = "<session>";
+
+/// Reads `grants`.
+pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
+    let workspace = table.get("workspace").and_then(|item| item.tables());
+    let workspace = workspace
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|table| granted_directory(table, base))
+        .collect();
+    let http = table.get("http").and_then(|item| item.table());
+    let http = http.map(hosts).unwrap_or_default();
+    let process = table
+        .get("process")
+        .and_then(|item| item.table())
+        .and_then(|table| process(table, base));
+    table.not_served_yet("model", "no plugin can ask a model");
+    table.not_served_yet("sessions", "no plugin can start sessions");
+    table.not_served_yet("connections", "there are no connections");
+    table.close();
+    Grants {
+        workspace,
+        http,
+        process,
+    }
+}
+
+/// Reads `limits`; the runtime's own stand for what is not written.
+pub(super) fn limits(mut table: Table<'_>) -> Limits {
+    let mut limits = Limits::default();
+    let bytes = |item: Item<'_>| {
+        let bytes = item.size()?;
+        // More than this machine could address is no limit either way.
+        Some(usize::try_from(bytes).unwrap_or(usize::MAX))
+    };
+    if let Some(memory) = table.get("memory").and_then(bytes) {
+        limits.memory = memory;
+    }
+    if let Some(timeout) = table.get("timeout").and_then(|item| item.duration()) {
+        limits.timeout = timeout;
+    }
+    if let Some(output) = table.get("output").and_then(bytes) {
+        limits.output = output;
+    }
+    table.close();
+    limits
+}
+
+fn granted_directory(mut table: Table<'_>, base: &Path) -> Option<WorkspaceGrant> {
+    let remedy = "write `dir = \"<session>\"` or a path";
+    let dir = table
+        .require("dir", remedy)
+        .and_then(|item| directory(&item, base));
+    let modes = [("ro", Access::Read), ("rw", Access::ReadWrite)];
+    let access = table
+        .require("mode", "write `mode = \"ro\"` or `mode = \"rw\"`")
+        .and_then(|item| item.choice(&modes));
+    table.close();
+    Some(WorkspaceGrant {
+        directory: dir?,
+        access: access?,
+    })
+}
+
+fn hosts(mut table: Table<'_>) -> Vec<HttpHost> {
+    let hosts = table.require("hosts", "write `hosts = [\"api.example.com\"]`");
+    let hosts = hosts.and_then(|item| item.list()).unwrap_or_default();
+    let hosts = hosts.iter().filter_map(|item| {
+        let host = HttpHost::parse(item.words()?);
+        host.map_err(|error| item.fault(format!("{}: {error}", item.label())))
+            .ok()
+    });
+    let hosts = hosts.collect();
+    table.close();
+    hosts
+}
+
+fn process(mut table: Table<'_>, base: &Path) -> Option<ProcessGrant> {
+    let programs = table.require("programs", "write `programs = [\"bash\"]`");
+    let programs = programs.and_then(|item| item.strings()).unwrap_or_default();
+    let cwd = table
+        .require("cwd", "write `cwd = \"<session>\"` or a path")
+        .and_then(|item| directory(&item, base));
+    let names = table.get("env").and_then(|item| item.list());
+    let names = names.unwrap_or_default();
+    let environment = names.iter().filter_map(|item| {
+        let name = item.words()?;
+        if !values::is_environment_name(name) {
+            item.fault(format!(
+                "{} takes names of environment variables, found `{name}`",
+                item.label()
+            ));
+        }
+        Some(name.to_owned())
+    });
+    let environment = environment.collect();
+    table.close();
+    Some(ProcessGrant {
+        programs,
+        directory: cwd?,
+        environment,
+    })
+}
+
+fn directory(item: &Item<'_>, base: &Path) -> Option<Directory> {
+    let written = item.words()?;
+    if written == SESSION {
+        return Some(Directory::Session);
+    }
+    if written.starts_with('<') {
+        item.fault(format!(
+            "{} must be \"{SESSION}\" or a path, found `{written}`",
+            item.label()
+        ));
+        return None;
+    }
+    Some(Directory::Path(base.join(written)))
+}

@@ -1,0 +1,329 @@
+//! The keys of `raddle.toml`. What a function here asks for is what the config knows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use raddle_model::RESERVED_OPTIONS;
+use serde_json::{Map, Value};
+use toml::de::DeTable;
+
+use super::reader::{Document, Item, Table};
+use super::{
+    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown, values,
+};
+use crate::standard;
+
+/// Reads the whole document; faults are kept by the document.
+pub(super) fn read(
+    document: &Document<'_>,
+    values: &DeTable<'_>,
+    name: &str,
+    file: &Path,
+) -> Config {
+    let base = file.parent().unwrap_or(Path::new("/"));
+    let mut root = document.root(values);
+    let config = Config {
+        shown: name.to_owned(),
+        file: file.to_path_buf(),
+        agent: section(&mut root, "agent").and_then(agent),
+        model: section(&mut root, "model").and_then(|table| model(table, base)),
+        dynamic: section(&mut root, "prompt").map_or_else(Dynamic::default, prompt),
+        tool_order: section(&mut root, "tools").map_or_else(Vec::new, tools),
+        plugins: section(&mut root, "plugins").map_or_else(Vec::new, |table| plugins(&table, base)),
+        permissions: section(&mut root, "permission").map_or_else(Vec::new, permission),
+        allow: section(&mut root, "check").map_or_else(Vec::new, check),
+        store: section(&mut root, "store").and_then(|table| store(table, base)),
+        places: BTreeMap::new(),
+    };
+    root.not_served_yet("filters", "no plugin can filter the prompt");
+    root.not_served_yet("variants", "there are no prompt variants");
+    root.close();
+    config
+}
+
+fn section<'a>(root: &mut Table<'a>, key: &'static str) -> Option<Table<'a>> {
+    root.get(key)?.table()
+}
+
+fn agent(mut table: Table<'_>) -> Option<String> {
+    let default = table.get("default").and_then(|item| item.words());
+    table.close();
+    default.map(str::to_owned)
+}
+
+fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
+    let provider = table
+        .require("provider", "write `provider = \"openai-responses\"`")
+        .and_then(|item| item.choice(&Provider::NAMES));
+    let name = table
+        .require("name", "write the model's name, as its service knows it")
+        .and_then(|item| item.words());
+    let base_url = table.get("base_url").and_then(|item| {
+        let url = item.words()?;
+        if !url.starts_with("https://") && !url.starts_with("http://") {
+            item.fault(format!(
+                "{} must start with `https://` or `http://`, found `{url}`",
+                item.label()
+            ));
+        }
+        Some(url.to_owned())
+    });
+    let api_key_env = table.get("api_key_env").and_then(|item| {
+        let name = item.string()?;
+        if !values::is_environment_name(name) {
+            // What stands there may be the key itself: it is not repeated.
+            item.fault(format!(
+                "{} must name the environment variable that holds the key, such as \
+                 \"OPENAI_API_KEY\"",
+                item.label()
+            ));
+        }
+        Some(name.to_owned())
+    });
+    let headers = table.get("headers").and_then(|item| headers(&item));
+    let options = table.get("options").and_then(|item| options(&item));
+    let (connect_timeout, idle_timeout) = table
+        .get("timeouts")
+        .and_then(|item| item.table())
+        .map(|mut timeouts| {
+            let connect = timeouts.get("connect").and_then(|item| item.duration());
+            let idle = timeouts.get("idle").and_then(|item| item.duration());
+            timeouts.close();
+            (connect, idle)
+        })
+        .unwrap_or_default();
+    let recording = table.get("recording").and_then(|item| {
+        let file = base.join(item.words()?);
+        must_be_a_file(&item, &file);
+        Some(file)
+    });
+    if provider == Some(Provider::Replay) && recording.is_none() {
+        table.require("recording", "the `replay` provider reads one");
+    }
+    let developer_role = table.get("developer_role").and_then(|item| item.boolean());
+    table.close();
+    Some(Model {
+        provider: provider?,
+        name: name?.to_owned(),
+        base_url,
+        api_key_env,
+        headers: headers.unwrap_or_default(),
+        options: options.unwrap_or_default(),
+        connect_timeout,
+        idle_timeout,
+        recording,
+        developer_role,
+    })
+}
+
+fn options(item: &Item<'_>) -> Option<Map<String, Value>> {
+    for option in item.table()?.entries() {
+        if RESERVED_OPTIONS.contains(&option.key()) {
+            option.key_fault(format!(
+                "{} cannot be set: the harness writes it itself",
+                option.label()
+            ));
+        }
+    }
+    item.json_object()
+}
+
+fn headers(item: &Item<'_>) -> Option<BTreeMap<String, String>> {
+    let table = item.table()?;
+    let mut headers = BTreeMap::new();
+    for item in table.entries() {
+        let Some(value) = item.string() else {
+            continue;
+        };
+        if let Err(name) = expand(value, |_| Some(String::new())) {
+            item.fault(format!(
+                "{}: `${{{name}}}` must name an environment variable, such as `${{TOKEN}}`",
+                item.label()
+            ));
+        }
+        headers.insert(item.key().to_owned(), value.to_owned());
+    }
+    Some(headers)
+}
+
+/// Replaces every `${NAME}` by `look_up(NAME)`; the name that is malformed or has no value is
+/// the error.
+pub(crate) fn expand(
+    text: &str,
+    look_up: impl Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after.split_once('}').ok_or_else(|| after.to_owned())?;
+        let value = values::is_environment_name(name).then(|| look_up(name));
+        expanded.push_str(before);
+        expanded.push_str(&value.flatten().ok_or_else(|| name.to_owned())?);
+        rest = after;
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+fn prompt(mut table: Table<'_>) -> Dynamic {
+    let choices = [("inline", Dynamic::Inline), ("tail", Dynamic::Tail)];
+    let dynamic = table.get("dynamic").and_then(|item| item.choice(&choices));
+    table.close();
+    dynamic.unwrap_or_default()
+}
+
+fn tools(mut table: Table<'_>) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    for item in table
+        .get("order")
+        .and_then(|item| item.list())
+        .unwrap_or_default()
+    {
+        let Some(name) = item.words() else {
+            continue;
+        };
+        if order.iter().any(|known| known == name) {
+            item.fault(format!("{} names `{name}` twice", item.label()));
+        }
+        order.push(name.to_owned());
+    }
+    table.close();
+    order
+}
+
+fn plugins(table: &Table<'_>, base: &Path) -> Vec<Plugin> {
+    let mut plugins: Vec<Plugin> = table
+        .entries()
+        .filter_map(|item| plugin(&item, base))
+        .collect();
+    plugins.sort_by(|one, other| one.id.cmp(&other.id));
+    plugins
+}
+
+fn plugin(item: &Item<'_>, base: &Path) -> Option<Plugin> {
+    let id = item.key();
+    if !values::is_plugin_id(id) {
+        item.key_fault(format!(
+            "`{id}` cannot be a plugin's id: start with a letter a-z, then letters a-z, digits, \
+             `_` or `-`, at most 64"
+        ));
+    }
+    let mut table = item.table()?;
+    let optional = table.get("optional").and_then(|item| item.boolean());
+    let optional = optional.unwrap_or_default();
+    let remedy = "write `source = \"std:NAME\"` or the path of a component";
+    let source = table.require("source", remedy).and_then(|item| {
+        let written = item.words()?;
+        Some((written.to_owned(), source(&item, written, base, optional)?))
+    });
+    let settings = table.get("settings").and_then(|item| item.json_object());
+    let grants = table.get("grants").and_then(|item| item.table());
+    let grants = grants.map(|table| grants::grants(table, base));
+    let limits = table
+        .get("limits")
+        .and_then(|item| item.table())
+        .map(grants::limits);
+    table.close();
+    let (written, source) = source?;
+    Some(Plugin {
+        id: id.to_owned(),
+        written,
+        source,
+        settings: settings.unwrap_or_default(),
+        grants: grants.unwrap_or_default(),
+        limits: limits.unwrap_or_default(),
+        optional,
+    })
+}
+
+fn source(item: &Item<'_>, written: &str, base: &Path, optional: bool) -> Option<Source> {
+    if let Some(name) = written.strip_prefix("std:") {
+        return match standard::find(name) {
+            Ok(_) => Some(Source::Standard(name.to_owned())),
+            Err(message) => {
+                item.fault(message);
+                None
+            }
+        };
+    }
+    if let Some((scheme, _)) = written.split_once("://") {
+        item.fault(format!(
+            "{} cannot be fetched: `{scheme}://` is not served yet; write `std:NAME` or a path",
+            item.label()
+        ));
+        return None;
+    }
+    let file = base.join(written);
+    if !optional {
+        must_be_a_file(item, &file);
+    }
+    Some(Source::File(file))
+}
+
+fn permission(mut table: Table<'_>) -> Vec<PermissionRule> {
+    let rules = table.get("rule").and_then(|item| item.tables());
+    let rules = rules.unwrap_or_default().into_iter().filter_map(rule);
+    let rules = rules.collect();
+    table.close();
+    rules
+}
+
+fn rule(mut table: Table<'_>) -> Option<PermissionRule> {
+    let actions = [
+        ("allow", Action::Allow),
+        ("ask", Action::Ask),
+        ("deny", Action::Deny),
+    ];
+    let tool = table
+        .require("tool", "name a tool, or a pattern such as \"*\"")
+        .and_then(|item| item.words());
+    let argument = table.get("argument").and_then(|item| item.words());
+    let pattern = table.get("match");
+    if let Some(item) = &pattern
+        && argument.is_none()
+    {
+        item.key_fault(format!(
+            "{} needs `argument`: the name of the argument that it is about",
+            item.label()
+        ));
+    }
+    if argument.is_some() && pattern.is_none() {
+        table.fault(format!(
+            "{} has `argument` and no `match`: write the pattern of its value",
+            table.name()
+        ));
+    }
+    let pattern = pattern.and_then(|item| item.string());
+    let action = table
+        .require("action", "write \"allow\", \"ask\" or \"deny\"")
+        .and_then(|item| item.choice(&actions));
+    table.close();
+    Some(PermissionRule {
+        tool: tool?.to_owned(),
+        argument: argument.map(str::to_owned),
+        pattern: pattern.map(str::to_owned),
+        action: action?,
+    })
+}
+
+fn check(mut table: Table<'_>) -> Vec<String> {
+    let allow = table.get("allow").and_then(|item| item.strings());
+    table.close();
+    allow.unwrap_or_default()
+}
+
+fn store(mut table: Table<'_>, base: &Path) -> Option<std::path::PathBuf> {
+    let path = table.get("path").and_then(|item| item.words());
+    table.close();
+    path.map(|path| base.join(path))
+}
+
+fn must_be_a_file(item: &Item<'_>, file: &Path) {
+    if !file.is_file() {
+        item.fault(format!(
+            "{}: there is no file {}",
+            item.label(),
+            shown(file)
+        ));
+    }
+}

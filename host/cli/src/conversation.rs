@@ -1,0 +1,279 @@
+//! A session that is talked to: its agent, and what became of each run.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context as _, anyhow};
+use raddle_core::agent::{Agent, Asker, Cancel, Controller, Observer, Permissions};
+use raddle_core::session::{EndCause, Event, EventData};
+use raddle_core::store::{SessionHeader, SessionSummary, Store};
+use raddle_core::surroundings::Surroundings as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::Config;
+use crate::deployment::{self, Deployment};
+use crate::failure::Failure;
+use crate::model::Link;
+use crate::surroundings::Machine;
+
+/// Where sessions are kept and found.
+pub(crate) struct Sessions {
+    store: Arc<dyn Store>,
+}
+
+/// A session that can run.
+pub(crate) struct Conversation {
+    agent: Agent,
+    watch: Arc<Watch>,
+}
+
+/// What became of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    cause: EndCause,
+    /// `code` and `message` of the run's last error.
+    error: Option<(String, String)>,
+    /// The tool whose call was not permitted, when the run did nothing more after it.
+    denied: Option<String>,
+}
+
+/// Passes events on and keeps what decides how the process ends.
+pub(crate) struct Watch {
+    observer: Arc<dyn Observer>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    error: Option<(String, String)>,
+    denied: Option<(String, String)>,
+}
+
+impl Sessions {
+    /// Opens the sessions of a deployment.
+    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
+        let store = deployment::store(Some(config))?;
+        Ok(Self { store })
+    }
+
+    /// A new session in `directory`.
+    pub(crate) async fn start(
+        &self,
+        directory: &Path,
+        deployment: &Deployment,
+        observer: Arc<dyn Observer>,
+    ) -> Result<(Controller, Arc<Watch>), Failure> {
+        let header = SessionHeader {
+            id: new_id()?,
+            created: Machine.now(),
+            parent: None,
+            directory: Some(directory.display().to_string()),
+            variant: "base".to_owned(),
+            deployment: Some(deployment.config.file.display().to_string()),
+        };
+        let watch = Watch::new(observer);
+        let store = Arc::clone(&self.store);
+        let controller = Controller::start(store, header, Arc::new(Machine), watch.clone()).await;
+        Ok((controller.map_err(anyhow::Error::from)?, watch))
+    }
+
+    /// A session to go on with: the one called `id`, else the newest of this deployment.
+    pub(crate) async fn resume(
+        &self,
+        id: Option<&str>,
+        deployment: &Deployment,
+        observer: Arc<dyn Observer>,
+    ) -> Result<(Controller, Arc<Watch>), Failure> {
+        let id = match id {
+            Some(id) => find(&*self.store, id).await?.header.id,
+            None => {
+                let file = deployment.config.file.display().to_string();
+                let sessions = self.store.sessions().await.map_err(anyhow::Error::from)?;
+                let newest = sessions
+                    .into_iter()
+                    .find(|session| session.header.deployment.as_deref() == Some(&file));
+                let message = "this deployment has no session to resume";
+                newest
+                    .ok_or_else(|| Failure::Misuse(message.to_owned()))?
+                    .header
+                    .id
+            }
+        };
+        let watch = Watch::new(observer);
+        let store = Arc::clone(&self.store);
+        let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
+        Ok((controller.map_err(anyhow::Error::from)?, watch))
+    }
+}
+
+impl Conversation {
+    /// Makes a session ready to run.
+    pub(crate) fn new(
+        deployment: &Deployment,
+        link: &Link,
+        (controller, watch): (Controller, Arc<Watch>),
+        asker: Option<Arc<dyn Asker>>,
+    ) -> Result<Self, Failure> {
+        let agent = Agent::new(
+            deployment.agent_settings(link.kind()),
+            controller,
+            Arc::clone(&deployment.registry),
+            deployment.prompt()?,
+            link.provider(),
+            Permissions::new(Arc::clone(&deployment.rules), asker),
+        );
+        Ok(Self { agent, watch })
+    }
+
+    /// The session.
+    pub(crate) fn controller(&self) -> &Controller {
+        self.agent.controller()
+    }
+
+    /// Runs until the message is answered. Ctrl-C cancels the run; a second one ends the process
+    /// at once, which loses nothing that was logged.
+    pub(crate) async fn run(&mut self, message: &str) -> Result<Outcome, Failure> {
+        self.run_with(message, &Cancel::new()).await
+    }
+
+    /// Like [`run`](Self::run), for a run that somebody else may cancel too.
+    pub(crate) async fn run_with(
+        &mut self,
+        message: &str,
+        cancel: &Cancel,
+    ) -> Result<Outcome, Failure> {
+        *self.watch.seen() = Seen::default();
+        let cause = {
+            let run = std::pin::pin!(self.agent.run(message, cancel));
+            until_done(run, cancel)
+                .await?
+                .map_err(anyhow::Error::from)?
+        };
+        let seen = std::mem::take(&mut *self.watch.seen());
+        Ok(Outcome {
+            cause,
+            error: seen.error,
+            denied: seen.denied.map(|(_, tool)| tool),
+        })
+    }
+}
+
+/// Turns what became of the only run into what the process ends with.
+pub(crate) fn finish(outcome: &Outcome) -> Result<(), Failure> {
+    match outcome.cause {
+        EndCause::Answered | EndCause::Yielded => match &outcome.denied {
+            None => Ok(()),
+            Some(tool) => Err(Failure::Stopped(format!(
+                "`{tool}` was not permitted, and nobody could be asked: a [[permission.rule]] \
+                 with `action = \"allow\"` lets it run"
+            ))),
+        },
+        EndCause::Cancelled | EndCause::Interrupted => Err(Failure::Interrupted),
+        EndCause::Cut => Err(Failure::Stopped(
+            "the answer was cut by the output limit".to_owned(),
+        )),
+        EndCause::StepLimit => Err(Failure::Stopped(
+            "the limit of steps in one run was reached".to_owned(),
+        )),
+        EndCause::Failed => match &outcome.error {
+            Some((code, message)) if code == "prompt" => Err(Failure::bad(message)),
+            Some((_, message)) => Err(Failure::Unable(anyhow!("{message}"))),
+            None => Err(Failure::Unable(anyhow!("the run failed"))),
+        },
+    }
+}
+
+/// The session whose id is `id` or, alone among all, starts with it.
+pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<SessionSummary, Failure> {
+    let mut sessions = store.sessions().await.map_err(anyhow::Error::from)?;
+    if let Some(exact) = sessions.iter().position(|session| session.header.id == id) {
+        return Ok(sessions.swap_remove(exact));
+    }
+    sessions.retain(|session| session.header.id.starts_with(id) && !id.is_empty());
+    match sessions.len() {
+        1 => Ok(sessions.swap_remove(0)),
+        0 => Err(Failure::Misuse(format!(
+            "there is no session `{id}`: `raddle session list` shows them"
+        ))),
+        several => Err(Failure::Misuse(format!(
+            "{several} sessions start with `{id}`: write more of the id"
+        ))),
+    }
+}
+
+impl Watch {
+    fn new(observer: Arc<dyn Observer>) -> Arc<Self> {
+        Arc::new(Self {
+            observer,
+            seen: Mutex::default(),
+        })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Watch {
+    fn event(&self, event: &Event) {
+        match &event.data {
+            EventData::Error { code, message } => {
+                self.seen().error = Some((code.clone(), message.clone()));
+            }
+            EventData::Permission {
+                call_id,
+                tool,
+                allowed: false,
+                ..
+            } => self.seen().denied = Some((call_id.clone(), tool.clone())),
+            // The run found another way.
+            EventData::ToolResult {
+                call_id,
+                is_error: false,
+                ..
+            } => {
+                let mut seen = self.seen();
+                if seen
+                    .denied
+                    .as_ref()
+                    .is_some_and(|(denied, _)| denied != call_id)
+                {
+                    seen.denied = None;
+                }
+            }
+            _ => {}
+        }
+        self.observer.event(event);
+    }
+}
+
+/// Waits for a run; an interrupt cancels it.
+async fn until_done<T>(
+    mut run: std::pin::Pin<&mut impl Future<Output = T>>,
+    cancel: &Cancel,
+) -> Result<T, Failure> {
+    let listen = |kind| signal(kind).context("signals cannot be received");
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut hang_up = listen(SignalKind::hangup())?;
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut run => return Ok(done),
+            _ = interrupt.recv() => if cancel.is_cancelled() {
+                std::process::exit(130);
+            },
+            _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+        cancel.cancel();
+    }
+}
+
+/// 64 random bits: short enough to type the beginning of, and no two alike.
+fn new_id() -> Result<String, Failure> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Unable(anyhow!("there are no random numbers: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,388 @@
+//! From a config to what can run: the one place where store, runtime, provider and registry are
+//! wired together.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use raddle_core::agent::{AgentSettings, Rule};
+use raddle_core::plugins::{Environment, Plugin};
+use raddle_core::prompt::template::TemplateFault;
+use raddle_core::prompt::{Prompt, PromptOptions};
+use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, contributions};
+use raddle_core::store::Store;
+use raddle_store::SqliteStore;
+use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
+use serde_json::Value;
+
+use crate::config::{self, Config, Source};
+use crate::failure::Failure;
+use crate::folders;
+use crate::report::{Finding, did_you_mean, listed};
+use crate::standard;
+use crate::terminal::CompileProgress;
+
+/// A deployment whose plugins are loaded and agree with each other.
+pub(crate) struct Deployment {
+    /// What it was made from.
+    pub(crate) config: Config,
+    /// The plugins and what each owns.
+    pub(crate) registry: Arc<Registry>,
+    /// `optional` plugins that did not load, each with the reason.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// The permission rules.
+    pub(crate) rules: Arc<[Rule]>,
+    /// The agent that is active at the start.
+    pub(crate) agent: Option<String>,
+}
+
+/// An `optional` plugin that did not load.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct LeftOut {
+    /// Its id.
+    pub(crate) plugin: String,
+    /// Everything that is wrong with it.
+    pub(crate) faults: Vec<Finding>,
+}
+
+/// What loading a deployment showed.
+pub(crate) struct Examined {
+    /// The plugins and what each owns; absent when they cannot be brought together.
+    pub(crate) registry: Option<Registry>,
+    /// Plugins are missing from `registry` that the deployment cannot do without: what refers to
+    /// them is no fault of its own.
+    pub(crate) partial: bool,
+    /// `optional` plugins that did not load.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// Everything that is wrong.
+    pub(crate) faults: Vec<Finding>,
+    rules: Vec<Rule>,
+    agent: Option<String>,
+}
+
+/// Loads as much of a deployment as can be loaded, and finds everything that is wrong with it
+/// besides `faults`. Plugins in `without` are left out.
+pub(crate) async fn examine(
+    config: &Config,
+    without: &[String],
+    mut faults: Vec<Finding>,
+) -> Result<Examined, Failure> {
+    let incomplete = !faults.is_empty();
+    faults.extend(unknown_plugins(config, without));
+    let rules = rules(config, &mut faults);
+    let specs: Vec<PluginSpec> = config
+        .plugins
+        .iter()
+        .filter(|plugin| !without.contains(&plugin.id))
+        .map(|plugin| specification(plugin, config.directory()))
+        .collect::<Result<_, _>>()?;
+    let progress = CompileProgress::default();
+    let loaded = runtime()?.load(specs, &progress).await;
+    progress.finish();
+    let mut gathering = Gathering {
+        config,
+        plugins: loaded.plugins,
+        partial: incomplete,
+        left_out: Vec::new(),
+        faults,
+    };
+    for fault in &loaded.faults {
+        gathering.fault(Some(&fault.plugin), load_finding(config, fault));
+    }
+    let registry = gathering.settle().await;
+    let agent = match &registry {
+        Some(registry) if !gathering.partial => agent(config, registry).unwrap_or_else(|fault| {
+            gathering.faults.push(fault);
+            None
+        }),
+        _ => None,
+    };
+    Ok(Examined {
+        registry,
+        agent,
+        partial: gathering.partial,
+        left_out: gathering.left_out,
+        faults: gathering.faults,
+        rules,
+    })
+}
+
+impl Deployment {
+    /// Loads everything; any fault is a failure with all of them. Plugins in `without` are left
+    /// out.
+    pub(crate) async fn load(config: Config, without: &[String]) -> Result<Self, Failure> {
+        let examined = examine(&config, without, Vec::new()).await?;
+        let registry = match examined.registry {
+            Some(registry) if examined.faults.is_empty() => registry,
+            _ => return Err(Failure::Bad(sorted(examined.faults))),
+        };
+        Ok(Self {
+            registry: Arc::new(registry),
+            left_out: examined.left_out,
+            rules: examined.rules.into(),
+            agent: examined.agent,
+            config,
+        })
+    }
+
+    /// The prompt of a new session.
+    pub(crate) fn prompt(&self) -> Result<Prompt, Failure> {
+        let options = PromptOptions {
+            dynamic: self.config.dynamic,
+        };
+        Prompt::new(Arc::clone(&self.registry), self.agent.as_deref(), options)
+            .map_err(|error| Failure::bad(error.to_string()))
+    }
+
+    /// What the deployment fixes about every request. `provider` is the kind that answers, which
+    /// is `replay` for a recording.
+    pub(crate) fn agent_settings(&self, provider: &str) -> AgentSettings {
+        let model = self.config.model.as_ref();
+        AgentSettings {
+            agent: self.agent.clone(),
+            provider: provider.to_owned(),
+            model: self.model().to_owned(),
+            options: model.map(|model| model.options.clone()).unwrap_or_default(),
+            max_steps: None,
+        }
+    }
+
+    /// The model's name: the active agent's own, else the deployment's; empty without any.
+    pub(crate) fn model(&self) -> &str {
+        let agent = self
+            .agent
+            .as_deref()
+            .and_then(|name| self.registry.agent(name));
+        agent
+            .and_then(|entry| entry.agent.model.as_deref())
+            .or_else(|| Some(self.config.model.as_ref()?.name.as_str()))
+            .unwrap_or_default()
+    }
+}
+
+/// Opens the sessions of a deployment, or those in the user's data folder.
+pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
+    let path = match config.and_then(|config| config.store.clone()) {
+        Some(path) => path,
+        None => folders::data()?.join("sessions.db"),
+    };
+    let store = SqliteStore::open(&path).map_err(anyhow::Error::from)?;
+    Ok(Arc::new(store))
+}
+
+/// The plugin runtime, with its cache in the user's cache folder.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    let settings = RuntimeSettings {
+        cache_dir: folders::cache().ok(),
+        ..RuntimeSettings::default()
+    };
+    let runtime = Runtime::new(&settings).map_err(anyhow::Error::from)?;
+    Ok(runtime)
+}
+
+/// The component of a source, with its digest where that is known.
+pub(crate) fn component(
+    source: &Source,
+) -> Result<(ComponentSource, Option<raddle_core::digest::Digest>), Failure> {
+    match source {
+        Source::File(file) => Ok((ComponentSource::File(file.clone()), None)),
+        Source::Standard(name) => {
+            let (bytes, digest) = standard::find(name).map_err(Failure::Misuse)?.component()?;
+            Ok((
+                ComponentSource::Bytes(Bytes::from_static(bytes)),
+                Some(digest),
+            ))
+        }
+    }
+}
+
+fn specification(plugin: &config::Plugin, directory: &Path) -> Result<PluginSpec, Failure> {
+    let (component, digest) = component(&plugin.source)?;
+    Ok(PluginSpec {
+        id: plugin.id.clone(),
+        source: plugin.written.clone(),
+        component,
+        digest,
+        settings: Value::Object(plugin.settings.clone()),
+        directory: directory.to_path_buf(),
+        grants: plugin.grants.clone(),
+        limits: plugin.limits,
+    })
+}
+
+/// Plugins on their way to a registry.
+struct Gathering<'a> {
+    config: &'a Config,
+    plugins: Vec<Arc<dyn Plugin>>,
+    partial: bool,
+    left_out: Vec<LeftOut>,
+    faults: Vec<Finding>,
+}
+
+impl Gathering<'_> {
+    /// Brings the offers of all plugins together. A plugin at fault is left out and the others
+    /// are asked again, so that one plugin's fault does not hide another's; whether that is a
+    /// deployment is decided by the faults that remain.
+    async fn settle(&mut self) -> Option<Registry> {
+        let order = &self.config.tool_order;
+        let options = RegistryOptions {
+            tool_order: (!order.is_empty()).then(|| order.clone()),
+        };
+        let environment = Environment::default();
+        loop {
+            let faults = match contributions(&self.plugins, &environment, &options).await {
+                Ok(registry) => return Some(registry),
+                Err(faults) => faults,
+            };
+            let before = self.plugins.len();
+            let partial = self.partial;
+            for fault in &faults {
+                let blamed = blamed(fault);
+                if !(partial && is_about_absence(fault)) {
+                    self.fault(fault.plugin(), registry_finding(self.config, fault));
+                }
+                self.plugins
+                    .retain(|plugin| Some(plugin.info().id.as_str()) != blamed);
+            }
+            if self.plugins.len() == before {
+                return None;
+            }
+        }
+    }
+
+    /// Notes a fault: of an `optional` plugin it is the reason why it is left out.
+    fn fault(&mut self, plugin: Option<&str>, finding: Finding) {
+        let Some(id) = plugin.filter(|plugin| self.is_optional(plugin)) else {
+            self.partial = true;
+            self.faults.push(finding);
+            return;
+        };
+        match self.left_out.iter_mut().find(|known| known.plugin == id) {
+            Some(known) => known.faults.push(finding),
+            None => self.left_out.push(LeftOut {
+                plugin: id.to_owned(),
+                faults: vec![finding],
+            }),
+        }
+    }
+
+    fn is_optional(&self, id: &str) -> bool {
+        let mut plugins = self.config.plugins.iter();
+        plugins.any(|plugin| plugin.id == id && plugin.optional)
+    }
+}
+
+/// The plugin without which the others may agree.
+fn blamed(fault: &RegistryFault) -> Option<&str> {
+    match fault {
+        RegistryFault::Duplicate { second, .. } | RegistryFault::WireCollision { second, .. } => {
+            Some(second)
+        }
+        fault => fault.plugin(),
+    }
+}
+
+/// Whether the fault may be only that something is missing which another fault already names.
+fn is_about_absence(fault: &RegistryFault) -> bool {
+    match fault {
+        RegistryFault::Template(error) => matches!(error.fault, TemplateFault::Unknown { .. }),
+        RegistryFault::UnknownOrderedTool { .. } => true,
+        _ => false,
+    }
+}
+
+fn unknown_plugins(config: &Config, without: &[String]) -> Vec<Finding> {
+    let known: BTreeSet<&str> = config
+        .plugins
+        .iter()
+        .map(|plugin| plugin.id.as_str())
+        .collect();
+    without
+        .iter()
+        .filter(|id| !known.contains(id.as_str()))
+        .map(|id| {
+            let hint = did_you_mean(id, known.iter().copied());
+            Finding::new(format!("--without {id}: there is no such plugin{hint}"))
+        })
+        .collect()
+}
+
+fn rules(config: &Config, faults: &mut Vec<Finding>) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for (index, rule) in config.permissions.iter().enumerate() {
+        let argument = rule.argument.as_deref().zip(rule.pattern.as_deref());
+        match Rule::new(&rule.tool, argument, rule.action) {
+            Ok(rule) => rules.push(rule),
+            Err(error) => {
+                let key = if error.pattern == rule.tool {
+                    "tool"
+                } else {
+                    "match"
+                };
+                let path = ["permission", "rule", &index.to_string(), key];
+                faults.push(config.finding(&path, error.to_string()));
+            }
+        }
+    }
+    rules
+}
+
+fn load_finding(config: &Config, fault: &LoadFault) -> Finding {
+    let mut path = vec!["plugins", &fault.plugin];
+    match &fault.reason {
+        LoadReason::Setting { key, .. } | LoadReason::SettingFile { key, .. } => {
+            path.push("settings");
+            path.extend(key.split('.'));
+        }
+        LoadReason::NoSettings { .. } => path.push("settings"),
+        LoadReason::Memory { .. } => path.extend(["limits", "memory"]),
+        LoadReason::NotGranted { .. } => {}
+        _ => path.push("source"),
+    }
+    config.finding(&path, fault.to_string())
+}
+
+fn registry_finding(config: &Config, fault: &RegistryFault) -> Finding {
+    match fault {
+        RegistryFault::UnknownOrderedTool { .. } | RegistryFault::OrderedTwice { .. } => {
+            config.finding(&["tools", "order"], fault.to_string())
+        }
+        RegistryFault::Duplicate { second, .. } => {
+            config.finding(&["plugins", second], fault.to_string())
+        }
+        _ => match fault.plugin() {
+            Some(plugin) => config.finding(&["plugins", plugin], fault.to_string()),
+            None => config.finding(&["plugins"], fault.to_string()),
+        },
+    }
+}
+
+/// The agent that the config names, else the only one there is.
+fn agent(config: &Config, registry: &Registry) -> Result<Option<String>, Finding> {
+    let agents = registry.agents().iter();
+    let names: Vec<&str> = agents.map(|entry| entry.agent.name.as_str()).collect();
+    match (&config.agent, names.as_slice()) {
+        (Some(wanted), names) if names.contains(&wanted.as_str()) => Ok(Some(wanted.clone())),
+        (Some(wanted), names) => {
+            let hint = did_you_mean(wanted, names.iter().copied());
+            let message = format!("no plugin offers the agent `{wanted}`{hint}");
+            Err(config.finding(&["agent", "default"], message))
+        }
+        (None, []) => Ok(None),
+        (None, [only]) => Ok(Some((*only).to_owned())),
+        (None, several) => Err(config.finding(
+            &["agent"],
+            format!(
+                "there are several agents, {}: write `[agent] default = …` to choose one",
+                listed(several)
+            ),
+        )),
+    }
+}
+
+fn sorted(mut faults: Vec<Finding>) -> Vec<Finding> {
+    faults.sort_by(|one, other| (one.place, &one.message).cmp(&(other.place, &other.message)));
+    faults.dedup();
+    faults
+}

@@ -1,0 +1,132 @@
+//! The prompt outside a run: what a first step would send now.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
+use raddle_core::plugins::{Caller, Context, DomainError, Fact, Progress, SessionServices};
+use raddle_core::prompt::Assembly;
+use raddle_core::surroundings::Surroundings as _;
+
+use crate::deployment::Deployment;
+use crate::failure::Failure;
+use crate::surroundings::Machine;
+
+/// The id that stands for a session where there is none.
+const PREVIEW: &str = "preview";
+
+/// Assembles the first step of a session in `directory`.
+pub(crate) async fn assemble(
+    deployment: &Deployment,
+    directory: &Path,
+) -> Result<Assembly, Failure> {
+    let model = deployment.model();
+    let context = Context {
+        agent: deployment.agent.clone(),
+        model: (!model.is_empty()).then(|| model.to_owned()),
+        prompt_variant: Some("base".to_owned()),
+        session: Some(PREVIEW.to_owned()),
+        cwd: Some(directory.display().to_string()),
+        turn: Some(1),
+        step: Some(1),
+        now: Some(Machine.now()),
+        facts: facts(directory),
+    };
+    let caller = Caller {
+        session: Some(Arc::new(Preview {
+            directory: directory.to_path_buf(),
+            state: Mutex::default(),
+        })),
+        call_id: None,
+    };
+    let mut prompt = deployment.prompt()?;
+    prompt
+        .assemble(&context, &caller)
+        .await
+        .map_err(|error| Failure::bad(error.to_string()))
+}
+
+fn facts(directory: &Path) -> Vec<Fact> {
+    let fact = |name: &str, value| Fact {
+        name: name.to_owned(),
+        value,
+    };
+    let branch = Machine.branch(directory);
+    branch
+        .map(|branch| fact("git-branch", branch))
+        .into_iter()
+        .chain([fact("platform", Machine.platform())])
+        .collect()
+}
+
+/// A session that is never kept.
+struct Preview {
+    directory: PathBuf,
+    state: Mutex<BTreeMap<(String, String), String>>,
+}
+
+impl Preview {
+    fn state(&self) -> MutexGuard<'_, BTreeMap<(String, String), String>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionServices for Preview {
+    fn directory(&self) -> Option<&Path> {
+        Some(&self.directory)
+    }
+
+    fn get_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, DomainError>> {
+        let key = (plugin.to_owned(), key.to_owned());
+        ready(Ok(self.state().get(&key).cloned())).boxed()
+    }
+
+    fn set_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+        value: Option<String>,
+    ) -> BoxFuture<'a, Result<(), DomainError>> {
+        let key = (plugin.to_owned(), key.to_owned());
+        match value {
+            Some(value) => self.state().insert(key, value),
+            None => self.state().remove(&key),
+        };
+        ready(Ok(())).boxed()
+    }
+
+    fn swap_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+        expected: Option<String>,
+        value: String,
+    ) -> BoxFuture<'a, Result<bool, DomainError>> {
+        let key = (plugin.to_owned(), key.to_owned());
+        let mut state = self.state();
+        let holds = state.get(&key) == expected.as_ref();
+        if holds {
+            state.insert(key, value);
+        }
+        ready(Ok(holds)).boxed()
+    }
+
+    fn list_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, DomainError>> {
+        let state = self.state();
+        let keys = state.keys().filter(|(owner, _)| owner == plugin);
+        let keys = keys.map(|(_, key)| key.clone());
+        ready(Ok(keys.filter(|key| key.starts_with(prefix)).collect())).boxed()
+    }
+
+    fn progress(&self, _plugin: &str, _call_id: Option<&str>, _progress: Progress) {}
+}

@@ -1,0 +1,41 @@
+//! The world around a session: time, platform, git branch.
+
+use std::path::{Path, PathBuf};
+
+use raddle_core::surroundings::Surroundings;
+
+/// The machine this runs on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Machine;
+
+impl Surroundings for Machine {
+    fn now(&self) -> String {
+        format!("{:.3}", jiff::Timestamp::now())
+    }
+
+    fn platform(&self) -> String {
+        format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+    }
+
+    /// Read from the repository's files: starting git would cost more than a whole step.
+    fn branch(&self, directory: &Path) -> Option<String> {
+        let head = std::fs::read_to_string(git_folder(directory)?.join("HEAD")).ok()?;
+        let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
+        (!branch.is_empty()).then(|| branch.to_owned())
+    }
+}
+
+/// The `.git` folder of the repository that `directory` is in; in a linked worktree and in a
+/// submodule `.git` is a file that names it.
+fn git_folder(directory: &Path) -> Option<PathBuf> {
+    let git = directory
+        .ancestors()
+        .map(|folder| folder.join(".git"))
+        .find(|git| git.exists())?;
+    if git.is_dir() {
+        return Some(git);
+    }
+    let link = std::fs::read_to_string(&git).ok()?;
+    let target = link.trim_end().strip_prefix("gitdir: ")?;
+    Some(git.parent()?.join(target))
+}

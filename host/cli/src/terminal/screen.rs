@@ -1,0 +1,244 @@
+//! Events as people read them, and as machines do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{IsTerminal as _, Write};
+use std::sync::{Mutex, PoisonError};
+
+use raddle_core::agent::Observer;
+use raddle_core::session::{EndCause, Event, EventData};
+use serde_json::Value;
+
+use super::style::{Style, harmless, shortened};
+
+/// Lines of a tool's result that are shown.
+const RESULT_LINES: usize = 6;
+/// Characters of a line that are shown.
+const WIDTH: usize = 100;
+
+/// Shows a session as it happens, or again from its log: what the model says on stdout,
+/// everything else on stderr.
+pub(crate) struct Screen {
+    /// Whether calls and results are shown.
+    work: bool,
+    /// Whether the user's own messages are shown: not while they stand there already.
+    echo: bool,
+    style: Style,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The current answer has been streamed, at least in part.
+    streamed: bool,
+    /// The cursor is behind some text.
+    mid_line: bool,
+    /// Names of the calls of the current answer, by id.
+    calls: BTreeMap<String, String>,
+    /// Calls whose output was shown as it came.
+    shown: BTreeSet<String>,
+}
+
+/// Prints every event as a line of JSON on stdout.
+pub(crate) struct JsonLines;
+
+impl Screen {
+    /// A screen for a conversation in the terminal.
+    pub(crate) fn conversation() -> Self {
+        Self::new(true, false)
+    }
+
+    /// A screen for one run of a script: its work is shown only to somebody who looks.
+    pub(crate) fn script() -> Self {
+        Self::new(std::io::stderr().is_terminal(), false)
+    }
+
+    /// A screen that plays a log.
+    pub(crate) fn playback() -> Self {
+        Self::new(true, true)
+    }
+
+    fn new(work: bool, echo: bool) -> Self {
+        Self {
+            work,
+            echo,
+            style: Style::of(&std::io::stderr()),
+            state: Mutex::default(),
+        }
+    }
+
+    fn say(&self, state: &mut State, text: &str) {
+        let text = harmless(text);
+        if text.is_empty() {
+            return;
+        }
+        state.mid_line = !text.ends_with('\n');
+        // Nobody is left to tell when stdout is gone; the log has it all.
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
+    }
+
+    fn note(&self, state: &mut State, line: &str) {
+        self.end_line(state);
+        let _ = writeln!(std::io::stderr().lock(), "{line}");
+    }
+
+    fn end_line(&self, state: &mut State) {
+        if std::mem::take(&mut state.mid_line) {
+            let _ = writeln!(std::io::stdout().lock());
+        }
+    }
+
+    fn call(&self, state: &mut State, name: &str, plugin: Option<&str>, arguments: &str) {
+        let owner = plugin.filter(|plugin| *plugin != name);
+        let owner = owner.map_or_else(String::new, |plugin| format!(" ({plugin})"));
+        let line = format!(
+            "{} {}{}",
+            self.style.strong(format!("● {name}")),
+            summary(arguments),
+            self.style.faint(owner)
+        );
+        self.note(state, &line);
+    }
+
+    fn result(&self, state: &mut State, call: &str, text: &str, is_error: bool) {
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        // Of what was shown as it came, only how it ended is new.
+        let start = match state.shown.remove(call) {
+            true => lines.len().saturating_sub(1),
+            false => 0,
+        };
+        let hidden = (lines.len() - start).saturating_sub(RESULT_LINES);
+        for line in lines.iter().skip(start).take(RESULT_LINES) {
+            let line = format!("  {}", shortened(line, WIDTH));
+            let line = match is_error {
+                true => self.style.wrong(line),
+                false => self.style.faint(line),
+            };
+            self.note(state, &line);
+        }
+        if hidden > 0 {
+            let line = self.style.faint(format!("  … {hidden} more lines"));
+            self.note(state, &line);
+        }
+    }
+
+    fn ended(&self, state: &mut State, cause: EndCause) {
+        self.end_line(state);
+        let line = match cause {
+            EndCause::Answered | EndCause::Yielded | EndCause::Failed => return,
+            EndCause::Cancelled => "cancelled",
+            EndCause::Cut => "the answer was cut by the output limit",
+            EndCause::Interrupted => "the process ended during this run",
+            EndCause::StepLimit => "the limit of steps in one run was reached",
+        };
+        let line = self.style.faint(format!("[{line}]"));
+        self.note(state, &line);
+    }
+}
+
+impl Observer for Screen {
+    fn event(&self, event: &Event) {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &event.data {
+            EventData::UserMessage { text } if self.echo => {
+                self.end_line(state);
+                self.say(state, &format!("> {}\n", text.replace('\n', "\n  ")));
+            }
+            EventData::TextDelta { text } => {
+                state.streamed = true;
+                self.say(state, text);
+            }
+            EventData::AssistantMessage { message, .. } => {
+                state.calls.clear();
+                if !std::mem::take(&mut state.streamed) {
+                    self.say(state, &message.text());
+                }
+                self.end_line(state);
+            }
+            EventData::ToolCall { call, plugin } if self.work => {
+                state.calls.insert(call.id.clone(), call.name.clone());
+                self.call(state, &call.name, plugin.as_deref(), &call.arguments);
+            }
+            EventData::ToolProgress { call_id, text, .. } if self.work => {
+                state.shown.extend(call_id.clone());
+                for line in text.trim_end().lines() {
+                    let line = self.style.faint(format!("  {}", shortened(line, WIDTH)));
+                    self.note(state, &line);
+                }
+            }
+            EventData::ToolResult {
+                call_id,
+                text,
+                is_error,
+                ..
+            } if self.work => {
+                // Several calls run at once: say which one this is.
+                if state.calls.len() > 1
+                    && let Some(name) = state.calls.get(call_id)
+                {
+                    let line = self.style.faint(format!("  {name}:"));
+                    self.note(state, &line);
+                }
+                self.result(state, call_id, text, *is_error);
+            }
+            EventData::Permission {
+                tool,
+                allowed: false,
+                by,
+                ..
+            } => {
+                let line = self
+                    .style
+                    .wrong(format!("  {tool} is not permitted ({by})"));
+                self.note(state, &line);
+            }
+            EventData::Retry { wait_ms, reason } => {
+                let seconds = wait_ms.div_ceil(1000);
+                let reason = shortened(reason, WIDTH);
+                let line = self
+                    .style
+                    .faint(format!("[{reason}; again in {seconds} s]"));
+                self.note(state, &line);
+            }
+            EventData::CacheBreak(broken) => {
+                let name = broken.name.as_deref().unwrap_or(&broken.part);
+                let plugin = broken.plugin.as_deref().unwrap_or("a plugin that left");
+                let at = broken.at;
+                let part = &broken.part;
+                let line = format!("[cache break: `{name}` of {plugin}, byte {at} of {part}]");
+                self.note(state, &self.style.faint(line));
+            }
+            EventData::Error { message, .. } => {
+                let line = self.style.wrong("error:");
+                self.note(state, &format!("{line} {}", harmless(message)));
+            }
+            EventData::RunEnded { cause } => {
+                state.streamed = false;
+                self.ended(state, *cause);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for JsonLines {
+    fn event(&self, event: &Event) {
+        if let Ok(line) = serde_json::to_string(event) {
+            // As above: nobody is left to tell.
+            let _ = writeln!(std::io::stdout().lock(), "{line}");
+        }
+    }
+}
+
+/// The arguments of a call, as far as they fit on a line: the only string for itself, all others
+/// as JSON.
+fn summary(arguments: &str) -> String {
+    let parsed = serde_json::from_str::<Value>(arguments).ok();
+    let only = parsed.as_ref().and_then(|value| {
+        let members = value.as_object().filter(|members| members.len() == 1)?;
+        members.values().next()?.as_str()
+    });
+    shortened(only.unwrap_or(arguments), WIDTH)
+}

@@ -1,0 +1,3 @@
+//! Tests of the core at its public seam.
+
+mod prompt;
