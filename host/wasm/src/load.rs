@@ -417,7 +417,7 @@ fn check_settings(
     surface: &Surface,
 ) -> Result<Vec<crate::bindings::types::File>, Vec<LoadReason>> {
     let described = tokio::runtime::Handle::current().block_on(component.describe_settings());
-    let Some(schema) = described.map_err(|error| vec![LoadReason::Failed(error)])? else {
+    let Some(schema) = described.map_err(|error| vec![LoadReason::Failed(Box::new(error))])? else {
         let reads = surface
             .import_names()
             .iter()

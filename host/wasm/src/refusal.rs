@@ -160,7 +160,7 @@ pub enum LoadReason {
     },
     /// It failed when asked for the schema of its settings.
     #[error("cannot say what its settings are: {0}")]
-    Failed(PluginError),
+    Failed(Box<PluginError>),
 }
 
 impl LoadReason {
