@@ -9,6 +9,7 @@ use raddle_core::session::{EndCause, Event, EventData};
 use raddle_core::store::{SessionHeader, SessionSummary, Store};
 use raddle_core::surroundings::Surroundings as _;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::deployment::{self, Deployment};
@@ -20,6 +21,9 @@ use crate::surroundings::Machine;
 pub(crate) struct Sessions {
     store: Arc<dyn Store>,
 }
+
+/// The sessions, as soon as they are open.
+pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
 
 /// A session that can run.
 pub(crate) struct Conversation {
@@ -50,10 +54,14 @@ struct Seen {
 }
 
 impl Sessions {
-    /// Opens the sessions of a deployment.
-    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
-        let store = deployment::store(Some(config))?;
-        Ok(Self { store })
+    /// Opens the sessions of a deployment, while the plugins load.
+    pub(crate) fn open(config: &Config) -> Opening {
+        let path = deployment::store_path(Some(config));
+        Opening(tokio::task::spawn_blocking(move || {
+            Ok(Self {
+                store: deployment::open_store(&path?)?,
+            })
+        }))
     }
 
     /// A new session in `directory`.
@@ -103,6 +111,13 @@ impl Sessions {
         let store = Arc::clone(&self.store);
         let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
         Ok((controller.map_err(anyhow::Error::from)?, watch))
+    }
+}
+
+impl Opening {
+    /// Waits until they are open.
+    pub(crate) async fn opened(self) -> Result<Sessions, Failure> {
+        self.0.await.context("the sessions cannot be opened")?
     }
 }
 

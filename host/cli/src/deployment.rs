@@ -2,7 +2,7 @@
 //! wired together.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use raddle_core::agent::{AgentSettings, Rule};
 use raddle_core::plugins::{Environment, Plugin};
 use raddle_core::prompt::template::TemplateFault;
 use raddle_core::prompt::{Prompt, PromptOptions};
-use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, contributions};
+use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
 use raddle_core::store::Store;
 use raddle_store::SqliteStore;
 use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
@@ -126,6 +126,16 @@ impl Deployment {
         })
     }
 
+    /// The tools that the agent may see, in the order they are sent.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &ToolEntry> {
+        let agent = self
+            .agent
+            .as_deref()
+            .and_then(|name| self.registry.agent(name));
+        let sees = move |entry: &&ToolEntry| agent.is_none_or(|agent| agent.sees(&entry.tool.name));
+        self.registry.tools().iter().filter(sees)
+    }
+
     /// The prompt of a new session.
     pub(crate) fn prompt(&self) -> Result<Prompt, Failure> {
         let options = PromptOptions {
@@ -161,14 +171,23 @@ impl Deployment {
     }
 }
 
-/// Opens the sessions of a deployment, or those in the user's data folder.
-pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
-    let path = match config.and_then(|config| config.store.clone()) {
-        Some(path) => path,
-        None => folders::data()?.join("sessions.db"),
-    };
-    let store = SqliteStore::open(&path).map_err(anyhow::Error::from)?;
+/// The file that holds the sessions of a deployment, else that in the user's data folder.
+pub(crate) fn store_path(config: Option<&Config>) -> Result<PathBuf, Failure> {
+    match config.and_then(|config| config.store.clone()) {
+        Some(path) => Ok(path),
+        None => Ok(folders::data()?.join("sessions.db")),
+    }
+}
+
+/// Opens the sessions in a file.
+pub(crate) fn open_store(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    let store = SqliteStore::open(path).map_err(anyhow::Error::from)?;
     Ok(Arc::new(store))
+}
+
+/// Opens the sessions of a deployment.
+pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
+    open_store(&store_path(config)?)
 }
 
 /// The plugin runtime, with its cache in the user's cache folder.

@@ -8,7 +8,7 @@ use crate::config::{self, Config};
 use crate::deployment::{Examined, LeftOut, examine};
 use crate::failure::Failure;
 use crate::model;
-use crate::report::Finding;
+use crate::report::{Finding, counted};
 use crate::terminal::{print, print_json};
 
 /// The JSON of `raddle check`.
@@ -105,10 +105,10 @@ impl Report {
             }
         }
         text.push_str(&format!(
-            "{} is good: {} plugins, {} tools\n",
+            "{} is good: {}, {}\n",
             config.shown,
-            self.plugins.len(),
-            self.tools.len()
+            counted(self.plugins.len(), "plugin"),
+            counted(self.tools.len(), "tool")
         ));
         text
     }

@@ -32,7 +32,7 @@ struct State {
     streamed: bool,
     /// The cursor is behind some text.
     mid_line: bool,
-    /// Names of the calls of the current answer, by id.
+    /// The calls of the current answer by id, each as a line about it.
     calls: BTreeMap<String, String>,
     /// Calls whose output was shown as it came.
     shown: BTreeSet<String>,
@@ -90,13 +90,12 @@ impl Screen {
         }
     }
 
-    fn call(&self, state: &mut State, name: &str, plugin: Option<&str>, arguments: &str) {
+    fn call(&self, state: &mut State, name: &str, plugin: Option<&str>, summary: &str) {
         let owner = plugin.filter(|plugin| *plugin != name);
         let owner = owner.map_or_else(String::new, |plugin| format!(" ({plugin})"));
         let line = format!(
-            "{} {}{}",
+            "{} {summary}{}",
             self.style.strong(format!("● {name}")),
-            summary(arguments),
             self.style.faint(owner)
         );
         self.note(state, &line);
@@ -158,8 +157,10 @@ impl Observer for Screen {
                 self.end_line(state);
             }
             EventData::ToolCall { call, plugin } if self.work => {
-                state.calls.insert(call.id.clone(), call.name.clone());
-                self.call(state, &call.name, plugin.as_deref(), &call.arguments);
+                let summary = summary(&call.arguments);
+                let line = format!("{} {}", call.name, shortened(&summary, WIDTH / 2));
+                state.calls.insert(call.id.clone(), line);
+                self.call(state, &call.name, plugin.as_deref(), &summary);
             }
             EventData::ToolProgress { call_id, text, .. } if self.work => {
                 state.shown.extend(call_id.clone());
@@ -176,9 +177,9 @@ impl Observer for Screen {
             } if self.work => {
                 // Several calls run at once: say which one this is.
                 if state.calls.len() > 1
-                    && let Some(name) = state.calls.get(call_id)
+                    && let Some(call) = state.calls.get(call_id)
                 {
-                    let line = self.style.faint(format!("  {name}:"));
+                    let line = self.style.faint(format!("  {call}:"));
                     self.note(state, &line);
                 }
                 self.result(state, call_id, text, *is_error);

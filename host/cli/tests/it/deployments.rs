@@ -192,3 +192,81 @@ fn a_hand_written_model_name_is_found() {
         done.stderr
     );
 }
+
+/// What `raddle check` says about the deployment with `more` at its end.
+fn complaint(more: &str) -> String {
+    let home = coder();
+    home.write("raddle.toml", &format!("{CODER}\n{more}"));
+    let done = home.run(["check"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    done.stderr
+}
+
+#[test]
+fn two_owners_of_a_name_are_both_named() {
+    let more = "[plugins.shell]\nsource = \"std:bash\"\ngrants.process = { programs = [\"bash\"], cwd = \"<session>\" }\n";
+    let told = complaint(more);
+    assert!(
+        told.contains("tool `bash` has two owners, plugin `bash` and plugin `shell`"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn a_pattern_that_is_none_is_placed() {
+    let told = complaint("[[permission.rule]]\ntool = \"[\"\naction = \"ask\"\n");
+    assert!(
+        told.starts_with("error: raddle.toml:") && told.contains("`[` is not a pattern"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_unknown_tool_cannot_be_ordered() {
+    let told = complaint("[tools]\norder = [\"bsh\"]\n");
+    assert!(told.contains("did you mean `bash`?"), "{told}");
+}
+
+#[test]
+fn an_unknown_setting_is_placed() {
+    let told = complaint(
+        "[plugins.words]\nsource = \"std:text\"\nsettings.sections = [{ nam = \"x\" }]\n",
+    );
+    let line = CODER.lines().count() + 4;
+    assert!(
+        told.lines()
+            .all(|fault| fault.starts_with(&format!("error: raddle.toml:{line}:"))),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_unknown_agent_is_named() {
+    let home = coder();
+    home.write(
+        "raddle.toml",
+        &CODER.replace("default = \"coder\"", "default = \"codr\""),
+    );
+    let done = home.run(["check"]);
+    assert_eq!(done.code, Some(1));
+    assert_eq!(
+        done.stderr,
+        "error: raddle.toml:2:11: no plugin offers the agent `codr`: did you mean `coder`?\n"
+    );
+}
+
+#[test]
+fn a_variable_without_an_owner_is_named_with_its_section() {
+    let home = coder();
+    home.write("raddle.toml", &CODER.replace("<<model>>", "<<modle>>"));
+    for command in [vec!["check"], vec!["prompt"]] {
+        let done = home.run(command);
+        assert_eq!(done.code, Some(1));
+        assert!(
+            done.stderr.contains("agent:persona") && done.stderr.contains("model"),
+            "{}",
+            done.stderr
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! Runs: recorded ones, and one against a server on loopback.
 
-use std::process::Stdio;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
@@ -323,4 +324,122 @@ fn a_missing_header_variable_is_named() {
         "{}",
         done.stderr
     );
+}
+
+/// A recording whose call runs for a while, and the rule that allows it.
+fn slow() -> Home {
+    let home = recorded();
+    home.write(
+        "raddle.toml",
+        &CODER.replace("echo *", "echo started; sleep 20"),
+    );
+    home.write(
+        "recording.jsonl",
+        &RECORDING.replace("echo hello", "echo started; sleep 20"),
+    );
+    home
+}
+
+/// Runs until the call has begun: the lines of JSON so far, and the process.
+fn started(home: &Home) -> (Vec<Value>, Child, BufReader<ChildStdout>) {
+    let mut command = home.command([
+        "exec",
+        "Say hello.",
+        "--recording",
+        "recording.jsonl",
+        "--json",
+    ]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdout = BufReader::new(child.stdout.take().expect("stdout"));
+    let mut seen = Vec::new();
+    loop {
+        let mut line = String::new();
+        assert_ne!(stdout.read_line(&mut line).expect("a line"), 0, "{seen:?}");
+        let event: Value = serde_json::from_str(&line).expect("JSON");
+        let begun = event["type"] == "tool.progress" || event["type"] == "permission";
+        seen.push(event);
+        if begun {
+            return (seen, child, stdout);
+        }
+    }
+}
+
+#[test]
+fn a_killed_process_loses_no_event() {
+    let home = slow();
+    let (seen, mut child, _) = started(&home);
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let list: Value =
+        serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+    let id = list[0]["id"].as_str().expect("an id");
+    let logged: Vec<Value> = seen.into_iter().filter(|event| event["seq"] != 0).collect();
+    let exported = events(&home.good(["session", "export", id]));
+    assert_eq!(exported[..logged.len()], logged[..]);
+    assert!(home.good(["session", "show", id]).contains("tool.call"));
+    let replayed = home.good(["session", "replay", id]);
+    assert!(replayed.contains("I will ask the shell."), "{replayed}");
+    assert!(
+        home.good(["session", "verify", id])
+            .starts_with("1 requests rebuilt")
+    );
+}
+
+#[test]
+fn an_interrupt_cancels_the_run_and_answers_every_call() {
+    let home = slow();
+    let (_, mut child, mut stdout) = started(&home);
+    let interrupt = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(interrupt.expect("kill runs").success());
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    let rest = events(&rest);
+    let result = rest
+        .iter()
+        .find(|event| event["type"] == "tool.result")
+        .expect("a result");
+    assert_eq!(result["data"]["isError"], true, "{result}");
+    let ended = rest
+        .iter()
+        .find(|event| event["type"] == "run.ended")
+        .expect("an end");
+    assert_eq!(ended["data"]["cause"], "cancelled");
+}
+
+#[test]
+fn a_session_goes_on_where_it_was() {
+    let home = recorded();
+    home.good(["exec", "Say hello.", "--recording", "recording.jsonl"]);
+    let again = RECORDING
+        .replace("main/1/", "main/2/")
+        .replace("\"/input/0/content/0/text\"", "\"/input/5/content/0/text\"")
+        .replace("/input/3/output", "/input/8/output");
+    home.write("again.jsonl", &again);
+    home.good(["run", "--resume", "--recording", "again.jsonl"]);
+    let list: Value =
+        serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(1));
+    let id = list[0]["id"].as_str().expect("an id");
+    assert!(
+        home.good(["session", "verify", id])
+            .starts_with("4 requests rebuilt")
+    );
+}
+
+#[test]
+fn without_a_session_there_is_nothing_to_resume() {
+    let home = recorded();
+    for arguments in [
+        vec!["run", "--recording", "recording.jsonl", "--resume"],
+        vec!["run", "--recording", "recording.jsonl", "--resume", "abc"],
+    ] {
+        let done = home.run(arguments);
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+    }
 }
