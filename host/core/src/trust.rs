@@ -23,24 +23,32 @@ pub const RESERVED_TAGS: &[&str] = &[
     "workspace_update",
 ];
 
+/// What the `<` of a reserved tag is written as.
+pub const NEUTRAL: &str = "&lt;";
+
 /// `text` with the `<` of every reserved tag written as `&lt;`, so that none of them is a tag any
 /// more. Opening and closing tags, in any case, with white space or invisible characters anywhere
 /// before the name. Text without a reserved tag comes back unchanged, borrowed.
 pub fn neutralise(text: &str) -> Cow<'_, str> {
     let mut safe = String::new();
     let mut copied = 0;
-    for (position, _) in text.match_indices('<') {
-        if opens_reserved_tag(&text[position + 1..]) {
-            safe.push_str(&text[copied..position]);
-            safe.push_str("&lt;");
-            copied = position + 1;
-        }
+    for position in reserved_tags(text) {
+        safe.push_str(&text[copied..position]);
+        safe.push_str(NEUTRAL);
+        copied = position + 1;
     }
     if copied == 0 {
         return Cow::Borrowed(text);
     }
     safe.push_str(&text[copied..]);
     Cow::Owned(safe)
+}
+
+/// Byte offsets of every `<` in `text` that begins a reserved tag.
+pub fn reserved_tags(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices('<')
+        .map(|(position, _)| position)
+        .filter(|position| opens_reserved_tag(&text[position + 1..]))
 }
 
 /// Whether what follows a `<` makes it a reserved tag.
