@@ -110,7 +110,7 @@ async fn a_valueless_variable_fails_only_what_refers_to_it() {
         plugin("facts", valueless),
         persona("On <<model>>\nin <<cwd>>."),
     ];
-    insta::assert_snapshot!(assembly_error(&loud).await, @r"section `agent:persona` of plugin `persona`, 2:4: `<<cwd>>` has no value for this prompt: plugin `facts` owns it and gave none (with a value: model); a literal `<<` is written `\<<`");
+    insta::assert_snapshot!(assembly_error(&loud).await, @r"section `agent:persona` of plugin `persona`, 2:4: `<<cwd>>` has no value for this prompt: plugin `facts` owns it and gave none (variables with a value: model); a literal `<<` is written `\<<`");
 }
 
 #[tokio::test]
