@@ -1,8 +1,8 @@
 //! Embeds the standard components (`std:NAME`), with their digests.
 //!
-//! `RADDLE_COMPONENTS` names the folder that holds `NAME.wasm`; without it, it is
-//! `target/components` of the workspace, which `cargo xtask components` fills. A missing
-//! component is no error here: the binary knows its name and says on use how to build it.
+//! `RADDLE_COMPONENTS` names the folder that holds `NAME.wasm`; without it, it is `components` in
+//! the target directory, which `cargo xtask components` fills. A missing component is no error
+//! here: the binary knows its name and says on use how to build it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,13 +13,14 @@ use sha2::{Digest as _, Sha256};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed=RADDLE_COMPONENTS");
+    println!("cargo::rerun-if-env-changed=CARGO_TARGET_DIR");
     let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let workspace = manifest.join("../..");
     let plugins = workspace.join("plugins");
-    let components = match env::var_os("RADDLE_COMPONENTS") {
-        Some(folder) => PathBuf::from(folder),
-        None => workspace.join("target/components"),
-    };
+    let folder = |name| env::var_os(name).map(PathBuf::from);
+    let target = folder("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let components =
+        folder("RADDLE_COMPONENTS").unwrap_or_else(|| workspace.join(target).join("components"));
     // Cargo runs this again on every build while a watched folder is missing.
     fs::create_dir_all(&components)?;
     println!("cargo::rerun-if-changed={}", components.display());
@@ -45,7 +46,10 @@ fn main() -> io::Result<()> {
         let _ = writeln!(source, "    Standard {{ name: {name:?}, built: {bytes} }},");
     }
     source.push(']');
-    fs::write(PathBuf::from(variable("OUT_DIR")?).join("standard.rs"), source)
+    fs::write(
+        PathBuf::from(variable("OUT_DIR")?).join("standard.rs"),
+        source,
+    )
 }
 
 /// The component files of a folder, by name.
@@ -53,7 +57,9 @@ fn built(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "wasm")
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "wasm")
             && let Some(name) = path.file_stem().and_then(|name| name.to_str())
         {
             found.insert(name.to_owned(), fs::canonicalize(&path)?);

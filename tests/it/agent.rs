@@ -595,7 +595,7 @@ async fn every_request_can_be_rebuilt_from_the_log() {
     let database = rusqlite::Connection::open(stage.folder.path().join("sessions.db")).unwrap();
     let changed = database
         .execute(
-            "UPDATE events SET data = replace(data, 'once more', 'once less')",
+            "UPDATE event SET data = replace(data, 'once more', 'once less')",
             [],
         )
         .unwrap();

@@ -9,6 +9,7 @@ use raddle_core::session::{EndCause, Event, EventData};
 use raddle_core::store::{SessionHeader, SessionSummary, Store};
 use raddle_core::surroundings::Surroundings as _;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::deployment::{self, Deployment};
@@ -20,6 +21,9 @@ use crate::surroundings::Machine;
 pub(crate) struct Sessions {
     store: Arc<dyn Store>,
 }
+
+/// The sessions, as soon as they are open.
+pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
 
 /// A session that can run.
 pub(crate) struct Conversation {
@@ -50,10 +54,14 @@ struct Seen {
 }
 
 impl Sessions {
-    /// Opens the sessions of a deployment.
-    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
-        let store = deployment::store(Some(config))?;
-        Ok(Self { store })
+    /// Opens the sessions of a deployment, while the plugins load.
+    pub(crate) fn open(config: &Config) -> Opening {
+        let path = deployment::store_path(Some(config));
+        Opening(tokio::task::spawn_blocking(move || {
+            Ok(Self {
+                store: deployment::open_store(&path?)?,
+            })
+        }))
     }
 
     /// A new session in `directory`.
@@ -93,13 +101,23 @@ impl Sessions {
                     .into_iter()
                     .find(|session| session.header.deployment.as_deref() == Some(&file));
                 let message = "this deployment has no session to resume";
-                newest.ok_or_else(|| Failure::Misuse(message.to_owned()))?.header.id
+                newest
+                    .ok_or_else(|| Failure::Misuse(message.to_owned()))?
+                    .header
+                    .id
             }
         };
         let watch = Watch::new(observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
         Ok((controller.map_err(anyhow::Error::from)?, watch))
+    }
+}
+
+impl Opening {
+    /// Waits until they are open.
+    pub(crate) async fn opened(self) -> Result<Sessions, Failure> {
+        self.0.await.context("the sessions cannot be opened")?
     }
 }
 
@@ -142,7 +160,9 @@ impl Conversation {
         *self.watch.seen() = Seen::default();
         let cause = {
             let run = std::pin::pin!(self.agent.run(message, cancel));
-            until_done(run, cancel).await?.map_err(anyhow::Error::from)?
+            until_done(run, cancel)
+                .await?
+                .map_err(anyhow::Error::from)?
         };
         let seen = std::mem::take(&mut *self.watch.seen());
         Ok(Outcome {
@@ -228,7 +248,11 @@ impl Observer for Watch {
                 ..
             } => {
                 let mut seen = self.seen();
-                if seen.denied.as_ref().is_some_and(|(denied, _)| denied != call_id) {
+                if seen
+                    .denied
+                    .as_ref()
+                    .is_some_and(|(denied, _)| denied != call_id)
+                {
                     seen.denied = None;
                 }
             }

@@ -2,7 +2,7 @@
 //! wired together.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,12 +10,10 @@ use raddle_core::agent::{AgentSettings, Rule};
 use raddle_core::plugins::{Environment, Plugin};
 use raddle_core::prompt::template::TemplateFault;
 use raddle_core::prompt::{Prompt, PromptOptions};
-use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, contributions};
+use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
 use raddle_core::store::Store;
 use raddle_store::SqliteStore;
-use raddle_wasm::{
-    ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings,
-};
+use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
 use serde_json::Value;
 
 use crate::config::{self, Config, Source};
@@ -94,12 +92,10 @@ pub(crate) async fn examine(
     }
     let registry = gathering.settle().await;
     let agent = match &registry {
-        Some(registry) if !gathering.partial => {
-            agent(config, registry).unwrap_or_else(|fault| {
-                gathering.faults.push(fault);
-                None
-            })
-        }
+        Some(registry) if !gathering.partial => agent(config, registry).unwrap_or_else(|fault| {
+            gathering.faults.push(fault);
+            None
+        }),
         _ => None,
     };
     Ok(Examined {
@@ -130,6 +126,16 @@ impl Deployment {
         })
     }
 
+    /// The tools that the agent may see, in the order they are sent.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &ToolEntry> {
+        let agent = self
+            .agent
+            .as_deref()
+            .and_then(|name| self.registry.agent(name));
+        let sees = move |entry: &&ToolEntry| agent.is_none_or(|agent| agent.sees(&entry.tool.name));
+        self.registry.tools().iter().filter(sees)
+    }
+
     /// The prompt of a new session.
     pub(crate) fn prompt(&self) -> Result<Prompt, Failure> {
         let options = PromptOptions {
@@ -154,7 +160,10 @@ impl Deployment {
 
     /// The model's name: the active agent's own, else the deployment's; empty without any.
     pub(crate) fn model(&self) -> &str {
-        let agent = self.agent.as_deref().and_then(|name| self.registry.agent(name));
+        let agent = self
+            .agent
+            .as_deref()
+            .and_then(|name| self.registry.agent(name));
         agent
             .and_then(|entry| entry.agent.model.as_deref())
             .or_else(|| Some(self.config.model.as_ref()?.name.as_str()))
@@ -162,14 +171,23 @@ impl Deployment {
     }
 }
 
-/// Opens the sessions of a deployment, or those in the user's data folder.
-pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
-    let path = match config.and_then(|config| config.store.clone()) {
-        Some(path) => path,
-        None => folders::data()?.join("sessions.db"),
-    };
-    let store = SqliteStore::open(&path).map_err(anyhow::Error::from)?;
+/// The file that holds the sessions of a deployment, else that in the user's data folder.
+pub(crate) fn store_path(config: Option<&Config>) -> Result<PathBuf, Failure> {
+    match config.and_then(|config| config.store.clone()) {
+        Some(path) => Ok(path),
+        None => Ok(folders::data()?.join("sessions.db")),
+    }
+}
+
+/// Opens the sessions in a file.
+pub(crate) fn open_store(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    let store = SqliteStore::open(path).map_err(anyhow::Error::from)?;
     Ok(Arc::new(store))
+}
+
+/// Opens the sessions of a deployment.
+pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> {
+    open_store(&store_path(config)?)
 }
 
 /// The plugin runtime, with its cache in the user's cache folder.
@@ -189,10 +207,11 @@ pub(crate) fn component(
     match source {
         Source::File(file) => Ok((ComponentSource::File(file.clone()), None)),
         Source::Standard(name) => {
-            let (bytes, digest) = standard::find(name)
-                .map_err(Failure::Misuse)?
-                .component()?;
-            Ok((ComponentSource::Bytes(Bytes::from_static(bytes)), Some(digest)))
+            let (bytes, digest) = standard::find(name).map_err(Failure::Misuse)?.component()?;
+            Ok((
+                ComponentSource::Bytes(Bytes::from_static(bytes)),
+                Some(digest),
+            ))
         }
     }
 }
@@ -242,7 +261,8 @@ impl Gathering<'_> {
                 if !(partial && is_about_absence(fault)) {
                     self.fault(fault.plugin(), registry_finding(self.config, fault));
                 }
-                self.plugins.retain(|plugin| Some(plugin.info().id.as_str()) != blamed);
+                self.plugins
+                    .retain(|plugin| Some(plugin.info().id.as_str()) != blamed);
             }
             if self.plugins.len() == before {
                 return None;
@@ -314,7 +334,11 @@ fn rules(config: &Config, faults: &mut Vec<Finding>) -> Vec<Rule> {
         match Rule::new(&rule.tool, argument, rule.action) {
             Ok(rule) => rules.push(rule),
             Err(error) => {
-                let key = if error.pattern == rule.tool { "tool" } else { "match" };
+                let key = if error.pattern == rule.tool {
+                    "tool"
+                } else {
+                    "match"
+                };
                 let path = ["permission", "rule", &index.to_string(), key];
                 faults.push(config.finding(&path, error.to_string()));
             }

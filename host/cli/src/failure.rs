@@ -32,9 +32,9 @@ impl Failure {
         })
     }
 
-    /// A failure with one finding about the thing checked.
+    /// A failure with a finding about the thing checked for each line of `message`.
     pub(crate) fn bad(message: impl AsRef<str>) -> Self {
-        Self::Bad(vec![Finding::new(message)])
+        Self::Bad(message.as_ref().lines().map(Finding::new).collect())
     }
 }
 

@@ -7,6 +7,7 @@ mod conversation;
 mod deployment;
 mod failure;
 mod folders;
+mod log;
 mod model;
 mod preview;
 mod report;
@@ -20,6 +21,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
+    log::start();
     match commands::run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

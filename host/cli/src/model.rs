@@ -130,21 +130,21 @@ pub(crate) fn faults(config: &Config) -> Vec<Finding> {
 
 /// Something that encodes requests as `kind` did, to compare with what was sent. It has no key
 /// and sends nothing.
-pub(crate) fn encoder(
-    kind: &str,
-    model: Option<&Model>,
-) -> Result<Arc<dyn Provider>, Failure> {
-    let known = config::Provider::NAMES.iter().find(|(name, _)| *name == kind);
+pub(crate) fn encoder(kind: &str, model: Option<&Model>) -> Result<Arc<dyn Provider>, Failure> {
+    let known = config::Provider::NAMES
+        .iter()
+        .find(|(name, _)| *name == kind);
     let Some((_, kind)) = known else {
         return Err(Failure::Unable(anyhow!("there is no provider `{kind}`")));
     };
     let settings = match (kind, model) {
-        (config::Provider::Replay, _) => {
-            let nothing = Recording::parse("nothing", "").map_err(anyhow::Error::from)?;
-            ProviderSettings::new(ProviderKind::Replay(Arc::new(nothing)), || 0.0)
+        (kind, Some(model)) if model.provider == *kind && *kind != config::Provider::Replay => {
+            settings(model)?
         }
-        (kind, Some(model)) if model.provider == *kind => settings(model)?,
-        (config::Provider::OpenaiChat, _) => ProviderSettings::new(ProviderKind::OpenaiChat, || 0.0),
+        (config::Provider::OpenaiChat, _) => {
+            ProviderSettings::new(ProviderKind::OpenaiChat, || 0.0)
+        }
+        // A recording is asked exactly as this one is.
         _ => ProviderSettings::new(ProviderKind::OpenaiResponses, || 0.0),
     };
     let provider = raddle_model::provider(settings).map_err(anyhow::Error::from)?;
@@ -203,5 +203,7 @@ fn environment(name: &str) -> Option<String> {
 
 /// A random number from 0 up to 1; without a source of randomness the middle.
 fn jitter() -> f64 {
-    getrandom::u32().map_or(0.5, |random| f64::from(random) / (f64::from(u32::MAX) + 1.0))
+    getrandom::u32().map_or(0.5, |random| {
+        f64::from(random) / (f64::from(u32::MAX) + 1.0)
+    })
 }

@@ -90,12 +90,28 @@ impl Finding {
     }
 }
 
-/// `text` with its control characters escaped: what others wrote stays on its line and cannot
-/// move the cursor.
+/// `2 plugins`, `1 plugin`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// Whether a terminal does something else with the character than to show it: move the cursor,
+/// or reorder what stands around it.
+pub(crate) fn is_hidden(character: char) -> bool {
+    let reorders = matches!(
+        character,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    character.is_control() || reorders
+}
+
+/// `text` with its hidden characters escaped: what others wrote stays on its line and cannot
+/// pretend to be something else.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() {
+        if is_hidden(character) {
             line.extend(character.escape_default());
         } else {
             line.push(character);

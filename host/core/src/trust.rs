@@ -23,6 +23,9 @@ pub const RESERVED_TAGS: &[&str] = &[
     "workspace_update",
 ];
 
+/// What the `<` of a reserved tag is written as.
+pub const NEUTRAL: &str = "&lt;";
+
 /// `text` with the `<` of every reserved tag written as `&lt;`, so that none of them is a tag any
 /// more. Opening and closing tags, in any case, with white space or invisible characters anywhere
 /// before the name. Text without a reserved tag comes back unchanged, borrowed.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use raddle_core::provider::{ProviderError, ProviderErrorKind};
 use serde_json::Value;
 
+use crate::sse::EventReader;
+
 /// One failed attempt.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -131,6 +133,26 @@ impl Failure {
         failure.error.status = Some(status);
         failure
     }
+}
+
+/// The error record in a body: the whole of it, or the first event of a stream, which some
+/// services send with any status once a stream was asked for. Other bodies are taken as text.
+fn record_in(body: &[u8]) -> Value {
+    if let Ok(record) = serde_json::from_slice(body) {
+        return record;
+    }
+    let mut events = EventReader::default();
+    events.push(body);
+    let first = match events.next_event() {
+        Ok(None) => events.end(),
+        first => first,
+    };
+    if let Ok(Some(event)) = first
+        && let Ok(record) = serde_json::from_slice(&event.data)
+    {
+        return record;
+    }
+    Value::String(excerpt(body))
 }
 
 /// A piece of a body that fits one line. Bytes that are not text are left out.

@@ -10,7 +10,7 @@ use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
 use crate::bindings::{agents, sections, tools, types, variables};
 use crate::grants::Grants;
-use crate::load::LoadReason;
+use crate::refusal::LoadReason;
 
 /// The version of the contract that is served.
 pub const VERSION: &str = "0.1.0";

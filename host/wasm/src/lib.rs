@@ -15,6 +15,7 @@ mod last_words;
 mod limits;
 mod load;
 mod plugin;
+mod refusal;
 mod settings;
 mod weight;
 
@@ -22,6 +23,7 @@ pub use contract::{Interface, VERSION};
 pub use engine::Allocation;
 pub use limits::Limits;
 pub use load::{
-    ComponentInfo, ComponentSource, LoadFault, LoadProgress, LoadReason, Loaded, PluginSpec,
-    Runtime, RuntimeFault, RuntimeSettings,
+    ComponentInfo, ComponentSource, LoadProgress, Loaded, PluginSpec, Runtime, RuntimeFault,
+    RuntimeSettings,
 };
+pub use refusal::{LoadFault, LoadReason};

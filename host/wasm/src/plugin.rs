@@ -1,5 +1,10 @@
 //! A loaded plugin: a pre-instantiated component that is entered afresh for every call.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "the error is core's, and it is moved only where a call has failed"
+)]
+
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -28,6 +33,9 @@ const TOOLS_CALL: Place = Place::new("tools", "call");
 const AGENTS_OFFER: Place = Place::new("agents", "offer");
 const AGENTS_LOAD: Place = Place::new("agents", "load");
 const SETTINGS_DESCRIBE: Place = Place::new("settings", "describe");
+
+/// Resources (streams, requests, …) that a guest may hold at once.
+const MAX_HANDLES: usize = 10_000;
 
 /// A plugin whose component and settings were found good.
 pub(crate) struct LoadedPlugin {
@@ -124,6 +132,7 @@ impl Enterable {
         let mut store = Store::new(self.component.engine(), state);
         store.limiter(|state| &mut state.meter);
         store.set_hostcall_fuel(profile.limits.host_calls.max(profile.limits.output));
+        store.set_max_component_handles(MAX_HANDLES);
         let (deadline, limits) = (watch.deadline, profile.limits);
         store.epoch_deadline_callback(move |_| {
             if Instant::now() < deadline {

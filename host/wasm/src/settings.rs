@@ -7,7 +7,7 @@ use raddle_core::digest::Digest;
 use serde_json::{Map, Value};
 
 use crate::bindings::types;
-use crate::load::LoadReason;
+use crate::refusal::LoadReason;
 
 /// Bytes of all files together that the settings of one plugin may name.
 const MAX_FILES: u64 = 8 << 20;

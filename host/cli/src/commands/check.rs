@@ -1,6 +1,6 @@
 //! `raddle check`: everything that can be known of a deployment without running it.
 
-use raddle_core::prompt::restated;
+use raddle_core::prompt::{Problem, restated};
 use serde::Serialize;
 
 use super::Place;
@@ -8,7 +8,7 @@ use crate::config::{self, Config};
 use crate::deployment::{Examined, LeftOut, examine};
 use crate::failure::Failure;
 use crate::model;
-use crate::report::Finding;
+use crate::report::{Finding, counted};
 use crate::terminal::{print, print_json};
 
 /// The JSON of `raddle check`.
@@ -34,7 +34,9 @@ pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
     let (config, faults) = Config::read(&file)?;
     let mut examined = examine(&config, &[], faults).await?;
     examined.faults.extend(model::faults(&config));
-    examined.faults.extend(restated_facts(&config, &examined).await);
+    examined
+        .faults
+        .extend(restated_facts(&config, &examined).await);
     let report = Report::of(examined);
     if json {
         print_json(&report)?;
@@ -56,9 +58,21 @@ async fn restated_facts(config: &Config, examined: &Examined) -> Vec<Finding> {
     let findings = restated(registry, model, &config.allow).await;
     findings
         .iter()
-        .filter(|finding| !(examined.partial && finding.is_about_absence()))
-        .map(|finding| config.finding(&["plugins", finding.plugin()], finding.to_string()))
+        .filter(|finding| !(examined.partial && is_about_absence(&finding.problem)))
+        .map(|finding| config.finding(&["plugins", &finding.plugin], finding.to_string()))
         .collect()
+}
+
+/// Whether it may be only that a plugin is missing, which another finding already names.
+fn is_about_absence(problem: &Problem) -> bool {
+    matches!(
+        problem,
+        Problem::MissingTool { .. }
+            | Problem::Template {
+                unknown: Some(_),
+                ..
+            }
+    )
 }
 
 impl Report {
@@ -91,10 +105,10 @@ impl Report {
             }
         }
         text.push_str(&format!(
-            "{} is good: {} plugins, {} tools\n",
+            "{} is good: {}, {}\n",
             config.shown,
-            self.plugins.len(),
-            self.tools.len()
+            counted(self.plugins.len(), "plugin"),
+            counted(self.tools.len(), "tool")
         ));
         text
     }

@@ -8,7 +8,7 @@ use raddle_core::agent::Observer;
 
 use super::Place;
 use crate::arguments::ExecArguments;
-use crate::conversation::{Conversation, Outcome, Sessions, finish};
+use crate::conversation::{Conversation, Sessions, finish};
 use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
@@ -19,15 +19,18 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
     let message = message(&arguments.prompt)?;
     let config = place.deployment()?;
     let link = Link::open(&config, arguments.recording.as_deref())?;
-    let sessions = Sessions::of(&config)?;
+    let sessions = Sessions::open(&config);
     let deployment = Deployment::load(config, &[]).await?;
+    let sessions = sessions.opened().await?;
     let observer: Arc<dyn Observer> = match arguments.json {
         true => Arc::new(JsonLines),
         false => Arc::new(Screen::script()),
     };
-    let controller = sessions.start(&place.directory, &deployment, observer).await?;
+    let controller = sessions
+        .start(&place.directory, &deployment, observer)
+        .await?;
     let mut conversation = Conversation::new(&deployment, &link, controller, None)?;
-    let outcome: Outcome = conversation.run(&message).await?;
+    let outcome = conversation.run(&message).await?;
     finish(&outcome)
 }
 

@@ -149,7 +149,10 @@ impl Report {
 }
 
 fn line(interface: &Interface) -> String {
-    let version = interface.version.as_deref().map(|version| format!("@{version}"));
+    let version = interface
+        .version
+        .as_deref()
+        .map(|version| format!("@{version}"));
     let functions = interface.functions.join(", ");
     format!(
         "  {}{}  {}\n",

@@ -12,10 +12,8 @@ use crate::conversation::{Conversation, Sessions, finish};
 use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
-use crate::report::did_you_mean;
-use crate::terminal::{
-    Input, Line, Screen, Style, TerminalAsker, notice, print, shortened,
-};
+use crate::report::{counted, did_you_mean};
+use crate::terminal::{Input, Line, Screen, Style, TerminalAsker, notice, print, shortened};
 use crate::{folders, preview};
 
 /// The commands of the conversation, each with what it does.
@@ -38,20 +36,31 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
             "`raddle run` needs a terminal: `raddle exec` answers one message without".to_owned(),
         ));
     }
-    let sessions = Sessions::of(&config)?;
+    let sessions = Sessions::open(&config);
     let deployment = Deployment::load(config, &[]).await?;
+    let sessions = sessions.opened().await?;
     let screen = Arc::new(Screen::conversation());
     let opened = match &arguments.resume {
         Some(id) => sessions.resume(id.as_deref(), &deployment, screen).await?,
-        None => sessions.start(&place.directory, &deployment, screen).await?,
+        None => {
+            sessions
+                .start(&place.directory, &deployment, screen)
+                .await?
+        }
     };
     welcome(&deployment, &link);
     if terminal {
         let input = Input::open(folders::data().ok().map(|folder| folder.join("history")))?;
         let asker = Arc::new(TerminalAsker::new(input.clone()));
         let asked: Arc<dyn Asker> = asker.clone();
-        let conversation = Conversation::new(&deployment, &link, opened, Some(asked))?;
-        talk(conversation, &deployment, &link, &input, &asker).await
+        let mut conversation = Conversation::new(&deployment, &link, opened, Some(asked))?;
+        let left = talk(&mut conversation, &deployment, &link, &input, &asker).await;
+        if conversation.controller().run() > 0 {
+            let id = &conversation.controller().header().id;
+            let style = Style::of(&std::io::stderr());
+            notice(style.faint(format!("`raddle run --resume {id}` goes on here")));
+        }
+        left
     } else {
         let conversation = Conversation::new(&deployment, &link, opened, None)?;
         play(conversation, &link).await
@@ -71,7 +80,7 @@ async fn play(mut conversation: Conversation, link: &Link) -> Result<(), Failure
 }
 
 async fn talk(
-    mut conversation: Conversation,
+    conversation: &mut Conversation,
     deployment: &Deployment,
     link: &Link,
     input: &Input,
@@ -100,7 +109,9 @@ async fn talk(
         if let Some(how) = link.key_missing()
             && ready != Some(message)
         {
-            notice(format!("a recording answers only what stands ready at the prompt; {how}"));
+            notice(format!(
+                "a recording answers only what stands ready at the prompt; {how}"
+            ));
             continue;
         }
         ready = None;
@@ -125,10 +136,13 @@ async fn command(
             text.push_str("Ctrl-C cancels the answer; at the prompt it leaves, like Ctrl-D.\n");
         }
         "/tools" => {
-            for entry in deployment.registry.tools() {
+            for entry in deployment.tools() {
                 let line = entry.tool.description.lines().next().unwrap_or_default();
                 let line = shortened(line, 80);
-                text.push_str(&format!("{:<20} {:<14} {line}\n", entry.tool.name, entry.plugin));
+                text.push_str(&format!(
+                    "{:<20} {:<14} {line}\n",
+                    entry.tool.name, entry.plugin
+                ));
             }
         }
         "/plugins" => {
@@ -163,7 +177,7 @@ fn welcome(deployment: &Deployment, link: &Link) {
         (!deployment.model().is_empty()).then(|| deployment.model().to_owned()),
         model.map(|_| link.kind().to_owned()),
         Some(counted(deployment.registry.plugins().len(), "plugin")),
-        Some(counted(deployment.registry.tools().len(), "tool")),
+        Some(counted(deployment.tools().count(), "tool")),
         Some("/help".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -176,9 +190,4 @@ fn welcome(deployment: &Deployment, link: &Link) {
     if let Some(how) = link.key_missing() {
         notice(style.faint(format!("a recording answers: {how}")));
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use raddle_core::agent::Observer as _;
 use raddle_core::session::{Event, EventData, verify};
-use raddle_core::store::{Store, SessionSummary};
+use raddle_core::store::{SessionSummary, Store};
 
 use super::Place;
 use crate::arguments::SessionCommand;

@@ -230,7 +230,12 @@ fn note_places(
         DeValue::Table(table) => {
             let table: &DeTable<'_> = table;
             for (key, value) in table {
-                note_places(places, document, &format!("{path}\0{}", key.get_ref()), value);
+                note_places(
+                    places,
+                    document,
+                    &format!("{path}\0{}", key.get_ref()),
+                    value,
+                );
             }
         }
         DeValue::Array(array) => {

@@ -319,7 +319,10 @@ impl<'a> Item<'a> {
         };
         let value = read(text);
         if value.is_none() {
-            self.fault(format!("{} must be {expected}, found `{text}`", self.label()));
+            self.fault(format!(
+                "{} must be {expected}, found `{text}`",
+                self.label()
+            ));
         }
         value
     }

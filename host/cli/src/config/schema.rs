@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use raddle_model::RESERVED_OPTIONS;
+use serde_json::{Map, Value};
 use toml::de::DeTable;
 
 use super::reader::{Document, Item, Table};
 use super::{
-    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown,
-    values,
+    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown, values,
 };
 use crate::standard;
 
@@ -80,7 +81,7 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         Some(name.to_owned())
     });
     let headers = table.get("headers").and_then(|item| headers(&item));
-    let options = table.get("options").and_then(|item| item.json_object());
+    let options = table.get("options").and_then(|item| options(&item));
     let (connect_timeout, idle_timeout) = table
         .get("timeouts")
         .and_then(|item| item.table())
@@ -113,6 +114,18 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         recording,
         developer_role,
     })
+}
+
+fn options(item: &Item<'_>) -> Option<Map<String, Value>> {
+    for option in item.table()?.entries() {
+        if RESERVED_OPTIONS.contains(&option.key()) {
+            option.key_fault(format!(
+                "{} cannot be set: the harness writes it itself",
+                option.label()
+            ));
+        }
+    }
+    item.json_object()
 }
 
 fn headers(item: &Item<'_>) -> Option<BTreeMap<String, String>> {
@@ -161,7 +174,11 @@ fn prompt(mut table: Table<'_>) -> Dynamic {
 
 fn tools(mut table: Table<'_>) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
-    for item in table.get("order").and_then(|item| item.list()).unwrap_or_default() {
+    for item in table
+        .get("order")
+        .and_then(|item| item.list())
+        .unwrap_or_default()
+    {
         let Some(name) = item.words() else {
             continue;
         };
@@ -202,7 +219,10 @@ fn plugin(item: &Item<'_>, base: &Path) -> Option<Plugin> {
     let settings = table.get("settings").and_then(|item| item.json_object());
     let grants = table.get("grants").and_then(|item| item.table());
     let grants = grants.map(|table| grants::grants(table, base));
-    let limits = table.get("limits").and_then(|item| item.table()).map(grants::limits);
+    let limits = table
+        .get("limits")
+        .and_then(|item| item.table())
+        .map(grants::limits);
     table.close();
     let (written, source) = source?;
     Some(Plugin {
@@ -297,7 +317,6 @@ fn store(mut table: Table<'_>, base: &Path) -> Option<std::path::PathBuf> {
     table.close();
     path.map(|path| base.join(path))
 }
-
 
 fn must_be_a_file(item: &Item<'_>, file: &Path) {
     if !file.is_file() {

@@ -36,12 +36,19 @@ fn faults(text: &str) -> String {
 #[test]
 fn every_key_is_read() {
     let mut config = read(WHOLE).unwrap_or_else(|faults| panic!("{faults}"));
-    let recording = config.model.as_mut().and_then(|model| model.recording.take());
+    let recording = config
+        .model
+        .as_mut()
+        .and_then(|model| model.recording.take());
     assert!(recording.is_some_and(|file| file.ends_with("config/whole.toml")));
     assert_eq!(config.agent.as_deref(), Some("coder"));
     assert_eq!(config.dynamic, Dynamic::Inline);
     assert_eq!(config.tool_order, ["read", "bash"]);
-    let ids: Vec<&str> = config.plugins.iter().map(|plugin| plugin.id.as_str()).collect();
+    let ids: Vec<&str> = config
+        .plugins
+        .iter()
+        .map(|plugin| plugin.id.as_str())
+        .collect();
     assert_eq!(ids, ["local", "shell"]);
     let local = &config.plugins[0];
     assert!(matches!(&local.source, Source::File(file) if file.ends_with("config/whole.toml")));
@@ -49,7 +56,16 @@ fn every_key_is_read() {
     assert_eq!(local.grants.workspace[0].directory, Directory::Session);
     assert_eq!(local.grants.workspace[0].access, Access::ReadWrite);
     assert_eq!(local.grants.http.len(), 2);
-    insta::assert_debug_snapshot!("whole", (&config.model, &config.plugins[0].settings, &config.plugins[1].limits, &config.permissions, &config.allow));
+    insta::assert_debug_snapshot!(
+        "whole",
+        (
+            &config.model,
+            &config.plugins[0].settings,
+            &config.plugins[1].limits,
+            &config.permissions,
+            &config.allow
+        )
+    );
 }
 
 #[test]
@@ -94,8 +110,12 @@ fn a_fault_cannot_leave_its_line() {
 
 #[test]
 fn a_key_in_the_wrong_place_is_not_shown() {
-    let faults = faults("[model]\nprovider = \"openai-chat\"\nname = \"m\"\napi_key_env = \"sk-secret\"\n");
-    assert!(faults.contains("api_key_env") && !faults.contains("sk-secret"), "{faults}");
+    let faults =
+        faults("[model]\nprovider = \"openai-chat\"\nname = \"m\"\napi_key_env = \"sk-secret\"\n");
+    assert!(
+        faults.contains("api_key_env") && !faults.contains("sk-secret"),
+        "{faults}"
+    );
 }
 
 /// A good config with pieces of it, and of broken ones, put at random places.
@@ -104,13 +124,41 @@ fn mutated() -> impl Strategy<Value = String> {
         any::<String>(),
         any::<char>().prop_map(String::from),
         prop::sample::select(vec![
-            "[", "]", "[[", "]]", "{", "}", "\"", "\"\"\"", "'''", "=", ".", ",", "\n", "\r", "#",
-            "[model]\n", "[[plugins]]\n", "[plugins.shell.grants]\n", "model.name.x = 1\n",
-            "1979-05-27", "0x", "inf", "\u{feff}", "permission.rule = 1\n", "[[permission]]\n",
-            "a.b.c = { d.e = [ { f = 1 } ] }\n", "[a.b]\n[a]\n[[a.b]]\n",
-        ]).prop_map(str::to_owned),
+            "[",
+            "]",
+            "[[",
+            "]]",
+            "{",
+            "}",
+            "\"",
+            "\"\"\"",
+            "'''",
+            "=",
+            ".",
+            ",",
+            "\n",
+            "\r",
+            "#",
+            "[model]\n",
+            "[[plugins]]\n",
+            "[plugins.shell.grants]\n",
+            "model.name.x = 1\n",
+            "1979-05-27",
+            "0x",
+            "inf",
+            "\u{feff}",
+            "permission.rule = 1\n",
+            "[[permission]]\n",
+            "a.b.c = { d.e = [ { f = 1 } ] }\n",
+            "[a.b]\n[a]\n[[a.b]]\n",
+        ])
+        .prop_map(str::to_owned),
     ];
-    let edit = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), piece);
+    let edit = (
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+        piece,
+    );
     let base = prop::sample::select(vec![WHOLE, FAULTY, SYNTAX, ""]);
     (base, prop::collection::vec(edit, 0..8)).prop_map(|(base, edits)| {
         let mut text = base.to_owned();

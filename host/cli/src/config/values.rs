@@ -4,7 +4,12 @@ use std::time::Duration;
 
 /// Bytes, written with a binary unit: `512KiB`, `64MiB`, `1GiB`, `100B`. Never zero.
 pub(super) fn size(text: &str) -> Option<u64> {
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
+    let units = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("B", 1),
+    ];
     measure(text, &units)
 }
 
@@ -18,7 +23,9 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
 pub(super) fn is_plugin_id(name: &str) -> bool {
     let mut characters = name.chars();
     name.len() <= 64
-        && characters.next().is_some_and(|first| first.is_ascii_lowercase())
+        && characters
+            .next()
+            .is_some_and(|first| first.is_ascii_lowercase())
         && characters.all(|character| {
             character.is_ascii_lowercase() || character.is_ascii_digit() || "_-".contains(character)
         })

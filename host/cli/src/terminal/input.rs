@@ -109,7 +109,7 @@ impl TerminalAsker {
             arguments,
         } = question;
         let mut prompt = format!(
-            "Let {} of plugin {plugin} run with\n",
+            "{} of plugin {plugin} wants to run\n",
             self.style.strong(tool)
         );
         for (name, value) in arguments.as_object().into_iter().flatten() {
@@ -121,7 +121,7 @@ impl TerminalAsker {
         }
         print!("{prompt}");
         loop {
-            let choice = "[y]es, [a]lways in this session, [n]o? ";
+            let choice = "[y]es, [a]lways when it is exactly this, [n]o? ";
             let line = self.input.line(choice, "", false).await;
             match line {
                 Ok(Line::Text(text)) => match text.trim().to_lowercase().as_str() {

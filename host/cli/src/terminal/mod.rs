@@ -13,17 +13,20 @@ use anyhow::Context as _;
 pub(crate) use input::{Input, Line, TerminalAsker};
 pub(crate) use progress::CompileProgress;
 pub(crate) use screen::{JsonLines, Screen};
-pub(crate) use style::{Style, harmless, shortened};
+pub(crate) use style::{Style, shortened};
 
 use crate::failure::Failure;
 
 /// Prints `text` on stdout, as it is. That nobody reads on is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("stdout cannot be written").map_err(Failure::from)
-        }
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error)
+            .context("stdout cannot be written")
+            .map_err(Failure::from),
         _ => Ok(()),
     }
 }
@@ -43,6 +46,10 @@ pub(crate) fn notice(line: impl Display) {
 
 /// Prints what went wrong on stderr, one line each.
 pub(crate) fn complain(failure: &Failure) {
+    // Who interrupted knows.
+    if matches!(failure, Failure::Interrupted) {
+        return;
+    }
     let style = Style::of(&std::io::stderr());
     for line in failure.to_string().lines() {
         notice(format!("{} {line}", style.wrong("error:")));

@@ -40,7 +40,8 @@ impl LoadProgress for CompileProgress {
         let bar = state.bar.get_or_insert_with(|| {
             let bar = ProgressBar::new(0);
             // The template is fixed; without it indicatif's own is as good.
-            if let Ok(style) = ProgressStyle::with_template("compiling {bar:20} {pos}/{len} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("compiling {bar:20} {pos}/{len} {msg}")
+            {
                 bar.set_style(style);
             }
             bar

@@ -1,6 +1,6 @@
 //! Events as people read them, and as machines do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,8 +32,10 @@ struct State {
     streamed: bool,
     /// The cursor is behind some text.
     mid_line: bool,
-    /// Names of the calls of the current answer, by id.
+    /// The calls of the current answer by id, each as a line about it.
     calls: BTreeMap<String, String>,
+    /// Calls whose output was shown as it came.
+    shown: BTreeSet<String>,
 }
 
 /// Prints every event as a line of JSON on stdout.
@@ -72,7 +74,9 @@ impl Screen {
         state.mid_line = !text.ends_with('\n');
         // Nobody is left to tell when stdout is gone; the log has it all.
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let _ = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
     }
 
     fn note(&self, state: &mut State, line: &str) {
@@ -86,22 +90,26 @@ impl Screen {
         }
     }
 
-    fn call(&self, state: &mut State, name: &str, plugin: Option<&str>, arguments: &str) {
+    fn call(&self, state: &mut State, name: &str, plugin: Option<&str>, summary: &str) {
         let owner = plugin.filter(|plugin| *plugin != name);
         let owner = owner.map_or_else(String::new, |plugin| format!(" ({plugin})"));
         let line = format!(
-            "{} {}{}",
+            "{} {summary}{}",
             self.style.strong(format!("● {name}")),
-            summary(arguments),
             self.style.faint(owner)
         );
         self.note(state, &line);
     }
 
-    fn result(&self, state: &mut State, text: &str, is_error: bool) {
+    fn result(&self, state: &mut State, call: &str, text: &str, is_error: bool) {
         let lines: Vec<&str> = text.trim_end().lines().collect();
-        let hidden = lines.len().saturating_sub(RESULT_LINES);
-        for line in lines.iter().take(RESULT_LINES) {
+        // Of what was shown as it came, only how it ended is new.
+        let start = match state.shown.remove(call) {
+            true => lines.len().saturating_sub(1),
+            false => 0,
+        };
+        let hidden = (lines.len() - start).saturating_sub(RESULT_LINES);
+        for line in lines.iter().skip(start).take(RESULT_LINES) {
             let line = format!("  {}", shortened(line, WIDTH));
             let line = match is_error {
                 true => self.style.wrong(line),
@@ -149,10 +157,13 @@ impl Observer for Screen {
                 self.end_line(state);
             }
             EventData::ToolCall { call, plugin } if self.work => {
-                state.calls.insert(call.id.clone(), call.name.clone());
-                self.call(state, &call.name, plugin.as_deref(), &call.arguments);
+                let summary = summary(&call.arguments);
+                let line = format!("{} {}", call.name, shortened(&summary, WIDTH / 2));
+                state.calls.insert(call.id.clone(), line);
+                self.call(state, &call.name, plugin.as_deref(), &summary);
             }
-            EventData::ToolProgress { text, .. } if self.work => {
+            EventData::ToolProgress { call_id, text, .. } if self.work => {
+                state.shown.extend(call_id.clone());
                 for line in text.trim_end().lines() {
                     let line = self.style.faint(format!("  {}", shortened(line, WIDTH)));
                     self.note(state, &line);
@@ -166,12 +177,12 @@ impl Observer for Screen {
             } if self.work => {
                 // Several calls run at once: say which one this is.
                 if state.calls.len() > 1
-                    && let Some(name) = state.calls.get(call_id)
+                    && let Some(call) = state.calls.get(call_id)
                 {
-                    let line = self.style.faint(format!("  {name}:"));
+                    let line = self.style.faint(format!("  {call}:"));
                     self.note(state, &line);
                 }
-                self.result(state, text, *is_error);
+                self.result(state, call_id, text, *is_error);
             }
             EventData::Permission {
                 tool,
@@ -179,13 +190,17 @@ impl Observer for Screen {
                 by,
                 ..
             } => {
-                let line = self.style.wrong(format!("  {tool} is not permitted ({by})"));
+                let line = self
+                    .style
+                    .wrong(format!("  {tool} is not permitted ({by})"));
                 self.note(state, &line);
             }
             EventData::Retry { wait_ms, reason } => {
                 let seconds = wait_ms.div_ceil(1000);
                 let reason = shortened(reason, WIDTH);
-                let line = self.style.faint(format!("[{reason}; again in {seconds} s]"));
+                let line = self
+                    .style
+                    .faint(format!("[{reason}; again in {seconds} s]"));
                 self.note(state, &line);
             }
             EventData::CacheBreak(broken) => {

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::IsTerminal;
 
+use crate::report::is_hidden;
+
 /// How one stream is written to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
@@ -42,11 +44,11 @@ impl Style {
     }
 }
 
-/// `text` without control characters except line breaks and tabs: a model, a file or a tool
-/// cannot move the cursor or rewrite what stands on the screen.
+/// `text` without hidden characters except line breaks and tabs: a model, a file or a tool
+/// cannot move the cursor, rewrite what stands on the screen, or show it in another order.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars()
-        .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
+        .filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t'))
         .collect()
 }
 
@@ -61,7 +63,7 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
         }
         match character {
             '\n' | '\t' => short.push(' '),
-            other if other.is_control() => {}
+            other if is_hidden(other) => {}
             other => short.push(other),
         }
     }

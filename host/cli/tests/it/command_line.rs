@@ -5,9 +5,18 @@ use crate::harness::Home;
 #[test]
 fn help_documents_the_exit_codes() {
     let home = Home::new();
-    for command in [vec!["--help"], vec!["exec", "--help"], vec!["check", "--help"]] {
+    for command in [
+        vec!["--help"],
+        vec!["exec", "--help"],
+        vec!["check", "--help"],
+    ] {
         let help = home.good(command);
-        for line in ["0    good", "1    the thing checked is bad", "2    used wrongly", "130  interrupted"] {
+        for line in [
+            "0    good",
+            "1    the thing checked is bad",
+            "2    used wrongly",
+            "130  interrupted",
+        ] {
             assert!(help.contains(line), "{help}");
         }
     }
@@ -26,10 +35,19 @@ fn without_a_config_the_way_to_one_is_told() {
     let home = Home::new();
     let done = home.run(["check"]);
     assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("`raddle init` writes one"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("`raddle init` writes one"),
+        "{}",
+        done.stderr
+    );
     let done = home.run(["check", "-c", "other.toml"]);
     assert_eq!(done.code, Some(2));
-    assert!(done.stderr.starts_with("error: other.toml: there is no such file"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .starts_with("error: other.toml: there is no such file"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
@@ -40,7 +58,12 @@ fn the_nearest_config_upward_is_used() {
     home.write("near/deep/er/file", "");
     let done = home.run(["check", "--cd", "near/deep/er"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("near/raddle.toml:1:1: unknown key `nonsense`"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("near/raddle.toml:1:1: unknown key `nonsense`"),
+        "{}",
+        done.stderr
+    );
     assert_eq!(home.run(["check"]).code, Some(0));
 }
 
@@ -64,6 +87,10 @@ fn init_writes_a_good_deployment_and_never_over_another() {
     home.good(["check"]);
     let done = home.run(["init"]);
     assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("there is a file already"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("there is a file already"),
+        "{}",
+        done.stderr
+    );
     assert_eq!(home.read("raddle.toml"), written);
 }

@@ -33,7 +33,10 @@ fn the_json_form_says_the_same() {
     assert_eq!(findings.len(), 10);
     for finding in findings {
         assert_eq!(finding["file"], "raddle.toml");
-        assert!(finding["line"].is_u64() && finding["column"].is_u64(), "{finding}");
+        assert!(
+            finding["line"].is_u64() && finding["column"].is_u64(),
+            "{finding}"
+        );
     }
 }
 
@@ -43,5 +46,10 @@ fn bytes_that_are_no_text_are_placed() {
     std::fs::write(home.work().join("raddle.toml"), b"# fine\n# \xff\n").expect("written");
     let done = home.run(["check"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.starts_with("error: raddle.toml:2:3: this is not UTF-8"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .starts_with("error: raddle.toml:2:3: this is not UTF-8"),
+        "{}",
+        done.stderr
+    );
 }

@@ -56,7 +56,8 @@ fn explain_names_section_plugin_and_tokens() {
     let table = home.good(["prompt", "--explain"]);
     let line = |needle: &str| {
         let line = table.lines().find(|line| line.contains(needle));
-        line.unwrap_or_else(|| panic!("{needle} is missing in\n{table}")).to_owned()
+        line.unwrap_or_else(|| panic!("{needle} is missing in\n{table}"))
+            .to_owned()
     };
     assert!(line("agent:persona").contains("persona"), "{table}");
     assert!(line("<<model>>").contains("facts"), "{table}");
@@ -94,7 +95,12 @@ fn a_deployment_does_not_differ_from_itself() {
 fn an_unknown_plugin_cannot_be_left_out() {
     let done = coder().run(["prompt", "--without", "bsh"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("--without bsh: there is no such plugin: did you mean `bash`?"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("--without bsh: there is no such plugin: did you mean `bash`?"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
@@ -115,16 +121,30 @@ fn the_same_deployment_gives_the_same_bytes() {
 fn inspect_shows_what_a_component_needs_and_gives() {
     let home = coder();
     let shown = home.good(["plugin", "inspect", "bash"]);
-    for needle in ["std:bash", "sha256:", "raddle:plugin/tools@0.1.0", "needs grants.process = ", "tools: bash"] {
+    for needle in [
+        "std:bash",
+        "sha256:",
+        "raddle:plugin/tools@0.1.0",
+        "needs grants.process = ",
+        "tools: bash",
+    ] {
         assert!(shown.contains(needle), "{needle} is missing in\n{shown}");
     }
     let json = home.good(["plugin", "inspect", "std:bash", "--json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["source"], "std:bash");
-    assert!(json["digest"].as_str().is_some_and(|digest| digest.starts_with("sha256:")));
+    assert!(
+        json["digest"]
+            .as_str()
+            .is_some_and(|digest| digest.starts_with("sha256:"))
+    );
     let done = home.run(["plugin", "inspect", "bsh"]);
     assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("did you mean `bash`?"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("did you mean `bash`?"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
@@ -145,15 +165,108 @@ fn a_missing_grant_is_named_with_the_line_to_add() {
     home.write("raddle.toml", "[plugins.bash]\nsource = \"std:bash\"\n");
     let done = home.run(["check"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("add `grants.process = "), "{}", done.stderr);
-    assert!(done.stderr.starts_with("error: raddle.toml:1:1: "), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("add `grants.process = "),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.starts_with("error: raddle.toml:1:1: "),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
 fn a_hand_written_model_name_is_found() {
     let home = coder();
-    home.write("raddle.toml", &CODER.replace("powered by <<model>>", "powered by test-model"));
+    home.write(
+        "raddle.toml",
+        &CODER.replace("powered by <<model>>", "powered by test-model"),
+    );
     let done = home.run(["check"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("test-model") && done.stderr.contains("<<model>>"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("test-model") && done.stderr.contains("<<model>>"),
+        "{}",
+        done.stderr
+    );
+}
+
+/// What `raddle check` says about the deployment with `more` at its end.
+fn complaint(more: &str) -> String {
+    let home = coder();
+    home.write("raddle.toml", &format!("{CODER}\n{more}"));
+    let done = home.run(["check"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    done.stderr
+}
+
+#[test]
+fn two_owners_of_a_name_are_both_named() {
+    let more = "[plugins.shell]\nsource = \"std:bash\"\ngrants.process = { programs = [\"bash\"], cwd = \"<session>\" }\n";
+    let told = complaint(more);
+    assert!(
+        told.contains("tool `bash` has two owners, plugin `bash` and plugin `shell`"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn a_pattern_that_is_none_is_placed() {
+    let told = complaint("[[permission.rule]]\ntool = \"[\"\naction = \"ask\"\n");
+    assert!(
+        told.starts_with("error: raddle.toml:") && told.contains("`[` is not a pattern"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_unknown_tool_cannot_be_ordered() {
+    let told = complaint("[tools]\norder = [\"bsh\"]\n");
+    assert!(told.contains("did you mean `bash`?"), "{told}");
+}
+
+#[test]
+fn an_unknown_setting_is_placed() {
+    let told = complaint(
+        "[plugins.words]\nsource = \"std:text\"\nsettings.sections = [{ nam = \"x\" }]\n",
+    );
+    let line = CODER.lines().count() + 4;
+    assert!(
+        told.lines()
+            .all(|fault| fault.starts_with(&format!("error: raddle.toml:{line}:"))),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_unknown_agent_is_named() {
+    let home = coder();
+    home.write(
+        "raddle.toml",
+        &CODER.replace("default = \"coder\"", "default = \"codr\""),
+    );
+    let done = home.run(["check"]);
+    assert_eq!(done.code, Some(1));
+    assert_eq!(
+        done.stderr,
+        "error: raddle.toml:2:11: no plugin offers the agent `codr`: did you mean `coder`?\n"
+    );
+}
+
+#[test]
+fn a_variable_without_an_owner_is_named_with_its_section() {
+    let home = coder();
+    home.write("raddle.toml", &CODER.replace("<<model>>", "<<modle>>"));
+    for command in [vec!["check"], vec!["prompt"]] {
+        let done = home.run(command);
+        assert_eq!(done.code, Some(1));
+        assert!(
+            done.stderr.contains("agent:persona") && done.stderr.contains("model"),
+            "{}",
+            done.stderr
+        );
+    }
 }

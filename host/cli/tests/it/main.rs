@@ -7,3 +7,5 @@ mod config;
 mod deployments;
 mod harness;
 mod runs;
+#[cfg(target_os = "linux")]
+mod terminal;

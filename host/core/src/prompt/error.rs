@@ -41,10 +41,7 @@ pub enum PromptError {
 
 /// A section's text is at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "section `{section}` of plugin `{plugin}`, {position}: {}",
-    Advice(fault, usable)
-)]
+#[error("section `{section}` of plugin `{plugin}`, {position}: {}", self.advice())]
 pub struct TemplateError {
     /// The section.
     pub section: String,
@@ -62,7 +59,11 @@ pub struct TemplateError {
 impl TemplateError {
     /// What is wrong, what could be referred to instead, and how to write a literal `<<`.
     pub fn advice(&self) -> String {
-        Advice(&self.fault, &self.usable).to_string()
+        let usable = Usable(&self.fault, &self.usable);
+        format!(
+            r"{} ({usable}); a literal `<<` is written `\<<`",
+            self.fault
+        )
     }
 }
 
@@ -123,23 +124,21 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-struct Advice<'a>(&'a TemplateFault, &'a [String]);
+struct Usable<'a>(&'a TemplateFault, &'a [String]);
 
-impl fmt::Display for Advice<'_> {
+impl fmt::Display for Usable<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(fault, usable) = self;
-        let which = match fault {
-            TemplateFault::Valueless { .. } => "variables with a value",
-            TemplateFault::ShorterLived { .. } => "variables that live as long",
-            _ => "variables",
-        };
-        write!(formatter, "{fault} ({which}: ")?;
+        formatter.write_str(match fault {
+            TemplateFault::Valueless { .. } => "variables with a value: ",
+            TemplateFault::ShorterLived { .. } => "variables that live as long: ",
+            _ => "variables: ",
+        })?;
         if usable.is_empty() {
-            formatter.write_str("none")?;
+            formatter.write_str("none")
         } else {
-            formatter.write_str(&usable.join(", "))?;
+            formatter.write_str(&usable.join(", "))
         }
-        formatter.write_str(r"); a literal `<<` is written `\<<`")
     }
 }
 

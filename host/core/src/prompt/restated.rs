@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::mentions::{blanked, tool_mentions, whole_words};
-use super::template::{Position, nearest};
+use super::template::{Position, TemplateFault, nearest};
 use crate::plugins::{Caller, Context, Lifetime, Question};
 use crate::registry::{AgentEntry, Linked, PERSONA, Place, Registry, SectionEntry};
 
@@ -66,6 +66,9 @@ pub enum Problem {
     Template {
         /// What is wrong.
         message: String,
+        /// The variable that no plugin offers, where that is what is wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unknown: Option<String>,
     },
 }
 
@@ -164,7 +167,7 @@ impl Problem {
             Self::RestatedValue { value, .. } => value,
             Self::MissingTool { tool, .. } => tool,
             Self::Braces { written, .. } => written,
-            Self::Template { message } => message,
+            Self::Template { message, .. } => message,
         }
     }
 }
@@ -302,6 +305,10 @@ fn linked(
                 position: error.position,
                 problem: Problem::Template {
                     message: error.advice(),
+                    unknown: match error.fault {
+                        TemplateFault::Unknown { name, .. } => Some(name),
+                        _ => None,
+                    },
                 },
                 section: error.section,
                 plugin: error.plugin,
@@ -479,7 +486,7 @@ impl fmt::Display for Problem {
                 formatter,
                 "`{written}` is not replaced: the variable of plugin `{owner}` is written `<<{variable}>>`"
             ),
-            Self::Template { message } => formatter.write_str(message),
+            Self::Template { message, .. } => formatter.write_str(message),
         }
     }
 }

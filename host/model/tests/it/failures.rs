@@ -313,6 +313,24 @@ async fn every_shape_of_an_error_is_understood() {
     assert!(outcome.error().message.chars().count() < 600);
 }
 
+/// LiteLLM's proxy does this when the stream it was asked for fails at its start.
+#[tokio::test]
+async fn an_error_status_with_a_stream_ends_as_the_error_in_it() {
+    let body = concat!(
+        "data: {\"error\": {\"message\": \"Error processing stream start\", ",
+        "\"type\": \"internal_server_error\", \"param\": null, \"code\": \"500\"}}\n\n",
+        "data: [DONE]\n\n"
+    );
+    for body in [body, &body.replace("\n\ndata: [DONE]\n\n", "")] {
+        let (outcome, requests) = fails(Reply::status(500, &[], body)).await;
+        assert_eq!(requests, 4);
+        assert_eq!(
+            outcome.error().message,
+            "HTTP 500: Error processing stream start (internal_server_error) (after 4 attempts)"
+        );
+    }
+}
+
 #[tokio::test]
 async fn e13_a_prompt_that_does_not_fit_is_told_from_other_refusals() {
     let bodies = [

@@ -69,3 +69,48 @@ impl WasiHttpHooks for Gate {
         Box::new(std::future::ready(Err(Error::HttpRequestDenied)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grants::{Grants, HttpHost};
+    use crate::imports::HostEnvironment;
+    use crate::limits::Limits;
+
+    fn gate(hosts: &[&str]) -> Gate {
+        Gate::new(Arc::new(Profile {
+            id: "guest".to_owned(),
+            settings: "{}".to_owned(),
+            grants: Grants {
+                http: hosts
+                    .iter()
+                    .filter_map(|host| HttpHost::parse(host).ok())
+                    .collect(),
+                ..Grants::default()
+            },
+            limits: Limits::default(),
+            host: Arc::new(HostEnvironment::default()),
+        }))
+    }
+
+    #[test]
+    fn only_granted_hosts_are_let_through() {
+        let gate = gate(&["example.com", "127.0.0.1:8080"]);
+        for (uri, allowed) in [
+            ("https://example.com/", true),
+            ("http://example.com/", true),
+            ("https://EXAMPLE.com:443/path?query", true),
+            ("http://example.com:443/", false),
+            ("https://example.com:80/", false),
+            ("http://127.0.0.1:8080/", true),
+            ("http://127.0.0.1/", false),
+            ("https://evil.test/", false),
+            ("https://example.com@evil.test/", false),
+            ("https://evil.test@example.com/", false),
+            ("/only/a/path", false),
+        ] {
+            let parsed: Result<Uri, _> = uri.parse();
+            assert_eq!(parsed.is_ok_and(|uri| gate.allows(&uri)), allowed, "{uri}");
+        }
+    }
+}

@@ -24,6 +24,9 @@ use crate::grants::Grants;
 use crate::last_words::LastWords;
 use crate::limits::{Limits, Meter};
 
+/// Random bytes a guest may ask for at once.
+const MAX_RANDOM: u64 = 1 << 20;
+
 /// What stays the same for every call of one plugin.
 #[derive(Debug)]
 pub(crate) struct Profile {
@@ -76,7 +79,7 @@ impl State {
         last_words: LastWords,
     ) -> Self {
         let mut wasi = WasiCtx::builder();
-        wasi.stderr(last_words);
+        wasi.stderr(last_words).max_random_size(MAX_RANDOM);
         if purpose == Purpose::Text {
             clock::fix(&mut wasi);
         }

@@ -77,9 +77,12 @@ async fn a_component_is_compiled_once() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
+/// What it is, and how to do it to the only entry of a directory.
+type Damage = (&'static str, fn(&Path));
+
 #[tokio::test]
 async fn a_damaged_entry_is_compiled_again_and_replaced() {
-    let damages: [(&str, fn(&Path)); 8] = [
+    let damages: [Damage; 8] = [
         ("garbage", |directory| {
             fs::write(entry(directory, "cwasm"), b"garbage").unwrap();
         }),

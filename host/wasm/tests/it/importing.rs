@@ -336,12 +336,13 @@ async fn progress_goes_to_the_calling_session() {
             },
         ]
     );
-    let told = services.0.progress.lock().unwrap();
-    assert_eq!(
-        (&*told[0].0, told[0].1.as_deref()),
-        ("guest", Some("call-1"))
-    );
-    drop(told);
+    {
+        let told = services.0.progress.lock().unwrap();
+        assert_eq!(
+            (&*told[0].0, told[0].1.as_deref()),
+            ("guest", Some("call-1"))
+        );
+    }
     // Without a session there is nobody to show it to.
     assert!(call(&*plugin, &Caller::default()).await.is_ok());
 }

@@ -8,6 +8,7 @@
 mod cache;
 mod capabilities;
 mod contributing;
+mod grants;
 mod guest;
 mod importing;
 mod isolation;

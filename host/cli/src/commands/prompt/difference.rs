@@ -59,7 +59,9 @@ impl Side {
             let value = explanation.spans.iter().find_map(|span| {
                 (span.variable.as_deref() == Some(&*variable.name)).then(|| {
                     let text = part_text(explanation, &span.part).unwrap_or_default();
-                    text.get(span.start..span.end).unwrap_or_default().to_owned()
+                    text.get(span.start..span.end)
+                        .unwrap_or_default()
+                        .to_owned()
                 })
             });
             items.insert(
@@ -102,7 +104,10 @@ pub(super) fn difference(before: &Side, after: &Side) -> String {
         }
     }
     let _ = match all.len() - same {
-        0 => writeln!(text, "no difference in {same} sections, variables and tools"),
+        0 => writeln!(
+            text,
+            "no difference in {same} sections, variables and tools"
+        ),
         changed => writeln!(
             text,
             "{changed} differ; {same} other sections, variables and tools are the same"

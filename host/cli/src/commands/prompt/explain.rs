@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use raddle_core::plugins::Lifetime;
 use raddle_core::prompt::{Explanation, Span};
 use raddle_core::registry::Registry;
 
@@ -17,44 +16,47 @@ pub(super) fn counter() -> impl Fn(&str) -> usize {
 /// Every span by section, then the text with its owners.
 pub(super) fn table(explanation: &Explanation, registry: Option<&Registry>) -> String {
     let orders = orders(registry);
+    let parts = parts(explanation);
     let mut text = String::new();
-    for (part, spans) in parts(explanation) {
-        let bytes = spans.last().map_or(0, |span| span.end);
-        let tokens: usize = spans.iter().filter_map(|span| span.tokens).sum();
-        let _ = writeln!(text, "{part}: {bytes} bytes, {tokens} tokens");
-        if spans.is_empty() {
-            continue;
+    for group in ["system", "context", "tool"] {
+        let of_group = |part: &str| part.split('/').next() == Some(group);
+        let members = || parts.iter().filter(|(part, _)| of_group(part));
+        let spans = || members().flat_map(|(_, spans)| spans);
+        let bytes: usize = spans().map(|span| span.end - span.start).sum();
+        let tokens: usize = spans().filter_map(|span| span.tokens).sum();
+        let _ = writeln!(text, "{group}: {bytes} bytes, {tokens} tokens");
+        if bytes > 0 {
+            text.push_str(&row(
+                "order", "section", "plugin", "lifetime", "bytes", "tokens", "digest",
+            ));
         }
-        let _ = writeln!(
-            text,
-            "{:>6}  {:<28} {:<14} {:<10} {:>13} {:>6}  digest",
-            "order", "section", "plugin", "lifetime", "bytes", "tokens"
-        );
-        for span in spans {
-            let order = span.section.as_deref().and_then(|section| orders.get(section));
-            let order = order.map_or_else(String::new, ToString::to_string);
-            let _ = writeln!(
-                text,
-                "{:>6}  {:<28} {:<14} {:<10} {:>13} {:>6}  {}",
-                order,
-                name(span),
-                span.plugin,
-                lifetime(span.lifetime),
-                format!("{}..{}", span.start, span.end),
-                span.tokens.unwrap_or_default(),
+        for span in spans() {
+            let order = span
+                .section
+                .as_deref()
+                .and_then(|section| orders.get(section));
+            text.push_str(&row(
+                &order.map_or_else(String::new, ToString::to_string),
+                &name(span),
+                &span.plugin,
+                &span
+                    .lifetime
+                    .map_or_else(String::new, |lifetime| lifetime.to_string()),
+                &format!("{}..{}", span.start, span.end),
+                &span.tokens.unwrap_or_default().to_string(),
                 &span.digest.hex()[..12],
-            );
+            ));
         }
         text.push('\n');
     }
-    for (part, spans) in parts(explanation) {
+    for (part, spans) in parts {
         let Some(whole) = part_text(explanation, part) else {
             continue;
         };
         let _ = writeln!(text, "──── {part}");
         for span in spans {
             let words = whole.get(span.start..span.end).unwrap_or_default();
-            let owner = format!("{} · {}", span.plugin, name(span));
+            let owner = format!("{} · {}", span.plugin, name(span).trim_start());
             for (index, line) in words.split_inclusive('\n').enumerate() {
                 let owner = if index == 0 { owner.as_str() } else { "" };
                 let _ = writeln!(text, "{owner:<36} │ {}", line.trim_end_matches('\n'));
@@ -64,6 +66,20 @@ pub(super) fn table(explanation: &Explanation, registry: Option<&Registry>) -> S
     }
     let _ = writeln!(text, "{}", explanation.digest);
     text
+}
+
+fn row(
+    order: &str,
+    section: &str,
+    plugin: &str,
+    lifetime: &str,
+    bytes: &str,
+    tokens: &str,
+    digest: &str,
+) -> String {
+    format!(
+        "{order:>6}  {section:<28} {plugin:<14} {lifetime:<10} {bytes:>13} {tokens:>6}  {digest}\n"
+    )
 }
 
 /// The spans of each part, in the order of the prompt. The system prompt is always there.
@@ -89,10 +105,7 @@ pub(super) fn part_text(explanation: &Explanation, part: &str) -> Option<String>
     }
     let name = part.strip_prefix("tool/")?;
     let wire = raddle_core::registry::wire_name(name);
-    let tool = explanation
-        .tools
-        .iter()
-        .find(|tool| tool.name == wire)?;
+    let tool = explanation.tools.iter().find(|tool| tool.name == wire)?;
     serde_json::to_string(tool).ok()
 }
 
@@ -109,15 +122,5 @@ fn name(span: &Span) -> String {
         (Some(variable), _) => format!("  <<{variable}>>"),
         (None, Some(section)) => section.clone(),
         (None, None) => span.part.clone(),
-    }
-}
-
-fn lifetime(lifetime: Option<Lifetime>) -> &'static str {
-    match lifetime {
-        None => "",
-        Some(Lifetime::Deployment) => "deployment",
-        Some(Lifetime::Session) => "session",
-        Some(Lifetime::Turn) => "turn",
-        Some(Lifetime::Step) => "step",
     }
 }

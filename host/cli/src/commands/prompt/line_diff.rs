@@ -35,7 +35,9 @@ fn common<'l, 'a: 'l>(
     one: impl Iterator<Item = &'l &'a str>,
     other: impl Iterator<Item = &'l &'a str>,
 ) -> usize {
-    one.zip(other).take_while(|(one, other)| one == other).count()
+    one.zip(other)
+        .take_while(|(one, other)| one == other)
+        .count()
 }
 
 fn middle<'a>(before: &[&'a str], after: &[&'a str], lines: &mut Vec<Line<'a>>) {

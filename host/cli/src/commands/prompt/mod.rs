@@ -59,7 +59,11 @@ fn show(
         text.push('\n');
     }
     print(&text)?;
-    let names: Vec<&str> = assembly.tools().iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<&str> = assembly
+        .tools()
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
     match names.as_slice() {
         [] => notice("no tools"),
         names => notice(format!("{} tools: {}", names.len(), names.join(", "))),
@@ -68,11 +72,7 @@ fn show(
 }
 
 /// What changes from this deployment to another, or to itself without some plugins.
-async fn differ(
-    other: Option<&PathBuf>,
-    without: &[String],
-    place: &Place,
-) -> Result<(), Failure> {
+async fn differ(other: Option<&PathBuf>, without: &[String], place: &Place) -> Result<(), Failure> {
     if other.is_none() && without.is_empty() {
         return Err(Failure::Misuse(
             "--diff compares with another deployment (`--diff OTHER`), or with the deployment \
@@ -119,7 +119,9 @@ async fn of_session(id: &str, place: &Place) -> Result<Assembly, Failure> {
         }
     }
     let generation = generation.ok_or_else(|| {
-        Failure::Misuse(format!("session `{session}` has sent no request, so it has no prompt"))
+        Failure::Misuse(format!(
+            "session `{session}` has sent no request, so it has no prompt"
+        ))
     })?;
     let text = async |digest| {
         let text = store.text(digest).await.map_err(anyhow::Error::from)?;

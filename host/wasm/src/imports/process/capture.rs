@@ -102,32 +102,23 @@ impl<'a> Outputs<'a> {
         (output, errors, cut + cut_too)
     }
 
+    /// Safe to drop half way: a read that was not finished has taken nothing.
     async fn read_to_end(&mut self) {
-        // Also safe to drop half way: a read that was not finished has taken nothing.
-        let mut from_output = vec![0; CHUNK];
-        let mut from_errors = if self.errors.pipe.is_some() {
-            vec![0; CHUNK]
-        } else {
-            Vec::new()
-        };
         while self.output.pipe.is_some() || self.errors.pipe.is_some() {
-            let (stream, bytes) = tokio::select! {
-                count = self.output.read(&mut from_output) => {
-                    (&mut self.output, &from_output[..count])
-                }
-                count = self.errors.read(&mut from_errors) => {
-                    (&mut self.errors, &from_errors[..count])
-                }
+            let (stream, count) = tokio::select! {
+                count = self.output.read() => (&mut self.output, count),
+                count = self.errors.read() => (&mut self.errors, count),
             };
-            if bytes.is_empty() {
+            if count == 0 {
                 stream.pipe = None;
                 continue;
             }
+            let bytes = &stream.buffer[..count];
             stream.kept.push(bytes);
             if let Some(live) = &mut self.live
                 && self.live_left > 0
             {
-                let shown = &bytes[..bytes.len().min(self.live_left)];
+                let shown = &bytes[..count.min(self.live_left)];
                 self.live_left -= shown.len();
                 let text = stream.text.push(shown);
                 if !text.is_empty() {
@@ -142,6 +133,7 @@ struct Stream {
     /// `None` when nobody can write to it any more.
     pipe: Option<Receiver>,
     name: Option<String>,
+    buffer: Vec<u8>,
     kept: Kept,
     text: Text,
 }
@@ -153,6 +145,7 @@ impl Stream {
         let stream = Self {
             pipe: Some(Receiver::from_owned_fd(read.into())?),
             name: Some(format!("pipe:[{inode}]")),
+            buffer: vec![0; CHUNK],
             kept: Kept::new(keep),
             text: Text::default(),
         };
@@ -163,16 +156,17 @@ impl Stream {
         Self {
             pipe: None,
             name: None,
+            buffer: Vec::new(),
             kept: Kept::new(0),
             text: Text::default(),
         }
     }
 
-    /// How many bytes came; 0 at the end. A closed stream never answers.
-    async fn read(&mut self, buffer: &mut [u8]) -> usize {
+    /// Reads into the buffer. How many bytes came; 0 at the end. A closed stream never answers.
+    async fn read(&mut self) -> usize {
         match &mut self.pipe {
             // A pipe that cannot be read gives nothing more.
-            Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
+            Some(pipe) => pipe.read(&mut self.buffer).await.unwrap_or(0),
             None => std::future::pending().await,
         }
     }

@@ -8,7 +8,7 @@
 
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use nix::sched::CloneFlags;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags};
 use nix::sys::signal::{SigSet, Signal};
 use raddle_core::plugins::{DomainError, ErrorKind};
-use rustix::fs::CWD;
+use rustix::fs::{CWD, OFlags};
 use rustix::process::Pid;
 use tokio::sync::oneshot;
 
@@ -112,9 +112,10 @@ fn starter() -> io::Result<mpsc::Sender<Job>> {
                 .spawn(move || {
                     // Some container rules forbid this; then a shell changes the folder.
                     let own_folder = nix::sched::unshare(CloneFlags::CLONE_FS).is_ok();
+                    let inherited = inherited();
                     for (order, answer) in queue {
                         // Nobody waits any more: the tree that comes back ends when it is dropped.
-                        drop(answer.send(start(order, own_folder)));
+                        drop(answer.send(start(order, own_folder, &inherited)));
                     }
                 })
                 .ok()
@@ -126,7 +127,7 @@ fn starter() -> io::Result<mpsc::Sender<Job>> {
 
 /// Starts a program in a new session, with the three standard streams and no other. With
 /// `own_folder`, this thread's current folder is its own to change.
-fn start(mut order: Order, own_folder: bool) -> io::Result<Tree> {
+fn start(mut order: Order, own_folder: bool, inherited: &[RawFd]) -> io::Result<Tree> {
     if own_folder {
         rustix::process::fchdir(&*order.folder)?;
     } else {
@@ -138,6 +139,9 @@ fn start(mut order: Order, own_folder: bool) -> io::Result<Tree> {
     let errors = order.written.errors.as_ref();
     let errors = errors.unwrap_or(&order.written.output);
     streams.add_dup2(errors.as_raw_fd(), 2)?;
+    for descriptor in inherited {
+        streams.add_close(*descriptor)?;
+    }
 
     let mut attributes = PosixSpawnAttr::init()?;
     attributes.set_flags(
@@ -161,6 +165,25 @@ fn start(mut order: Order, own_folder: bool) -> io::Result<Tree> {
     let leader =
         Pid::from_raw(id.as_raw()).ok_or_else(|| io::Error::other("no process was started"))?;
     Ok(Tree::new(leader, &order.mark))
+}
+
+/// Descriptors that this process was started with and would pass on. Those it opens itself are
+/// closed in a program anyway.
+fn inherited() -> Vec<RawFd> {
+    let Ok(folder) = std::fs::read_dir("/proc/self/fdinfo") else {
+        return Vec::new();
+    };
+    let passed_on = |descriptor: &RawFd| {
+        let path = format!("/proc/self/fdinfo/{descriptor}");
+        let info = std::fs::read_to_string(path).unwrap_or_default();
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & OFlags::CLOEXEC.bits() == 0)
+    };
+    folder
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|descriptor| *descriptor > 2 && passed_on(descriptor))
+        .collect()
 }
 
 fn change_folder_by_shell(order: &mut Order) -> io::Result<()> {
@@ -189,4 +212,47 @@ fn text(text: &OsStr) -> Result<CString, DomainError> {
             format!("{text:?} contains a NUL byte"),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::{Command, Order, Variables, Written, start};
+
+    /// Where a thread may not have a folder of its own, a shell changes it.
+    #[test]
+    fn a_shell_changes_the_folder_where_the_thread_may_not()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let folder: OwnedFd = std::fs::File::open("/usr")?.into();
+        let (mut read, write) = std::io::pipe()?;
+        let command = Command {
+            program: "sh".to_owned(),
+            arguments: ["-c", "pwd; echo \"$@\"", "name", "a b", "$0"]
+                .map(str::to_owned)
+                .to_vec(),
+            ..Command::default()
+        };
+        let written = Written {
+            output: write.into(),
+            errors: None,
+        };
+        let input = std::fs::File::open("/dev/null")?.into();
+        let order = Order::new(
+            Path::new("/bin/sh"),
+            &command,
+            Variables::new(),
+            Arc::new(folder),
+            input,
+            written,
+        )?;
+        let _ended_on_drop = start(order, false, &[])?;
+        let mut output = String::new();
+        read.read_to_string(&mut output)?;
+        assert_eq!(output, "/usr\na b $0\n");
+        Ok(())
+    }
 }

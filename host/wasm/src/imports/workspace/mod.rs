@@ -152,7 +152,8 @@ impl Workspace {
 
     /// Puts `bytes` in the place of a file in one move: whoever reads it sees the old or the new
     /// bytes, also when this process is killed meanwhile. Mode and, where permitted, owner stay.
-    /// Through a link, the file it leads to is replaced.
+    /// Through a link, the file it leads to is replaced; another name of the same file (a hard
+    /// link) keeps the old bytes. Not forced to the disk: a power cut may lose the last moments.
     ///
     /// `base` is the digest of the bytes this replaces; without it the file must be new, and
     /// missing folders are made. Returns the new digest.

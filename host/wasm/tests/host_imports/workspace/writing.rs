@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::process::Command;
 
 use raddle_core::plugins::ErrorKind;
+use raddle_wasm::imports::workspace::{Folder, Workspace};
 
 use super::{Scratch, digest, refused};
 
@@ -321,4 +323,62 @@ async fn a_write_that_fails_leaves_nothing_behind() {
     let replaced = workspace.replace("a.txt", b"new".into(), Some(&base)).await;
     refused(replaced, ErrorKind::Conflict, "stale");
     assert_eq!(scratch.tree(), [""; 0]);
+}
+
+/// Fault B-ED-07: the process is killed while it writes.
+#[test]
+fn a_killed_writer_leaves_a_whole_file_with_its_mode() {
+    const FOLDER: &str = "TEST_KILLED_WRITER";
+    const NAME: &str = "workspace::writing::a_killed_writer_leaves_a_whole_file_with_its_mode";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        write_for_ever(folder.as_ref());
+    }
+    let scratch = Scratch::new();
+    scratch.write("ws/a.txt", "a".repeat(1_000_000));
+    let path = scratch.path("ws/a.txt");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    for round in 0..10 {
+        let before = digest(fs::read(&path).unwrap());
+        let mut writer = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", NAME])
+            .env(FOLDER, scratch.path("ws"))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while digest(fs::read(&path).unwrap()) == before {
+            assert!(writer.try_wait().unwrap().is_none(), "the writer gave up");
+        }
+        std::thread::sleep(std::time::Duration::from_micros(700 * round));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), 1_000_000);
+        assert!(bytes.iter().all(|byte| *byte == bytes[0]));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o640);
+    }
+}
+
+/// Replaces `a.txt` again and again, until it is killed.
+fn write_for_ever(folder: &Path) -> ! {
+    let granted = Folder {
+        path: folder.to_owned(),
+        writable: true,
+    };
+    let workspace = Workspace::open(folder, &[granted]).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        loop {
+            for letter in *b"bcdefgh" {
+                let seen = workspace.read("a.txt", 0, 0).await.unwrap();
+                let base = seen.digest.to_string();
+                let bytes = vec![letter; 1_000_000];
+                workspace
+                    .replace("a.txt", bytes, Some(&base))
+                    .await
+                    .unwrap();
+            }
+        }
+    })
 }

@@ -1,0 +1,175 @@
+//! Conversations in a terminal: util-linux's `script` provides one.
+
+use std::io::{Read as _, Write as _};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::harness::Home;
+
+const CODER: &str = include_str!("../fixtures/coder.toml");
+const RECORDING: &str = include_str!("../fixtures/recording.jsonl");
+
+/// The binary in a terminal.
+struct Terminal {
+    child: std::process::Child,
+    keyboard: ChildStdin,
+    output: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Terminal {
+    fn start(home: &Home) -> Self {
+        let raddle = home.command(["run"]);
+        let mut command = Command::new("script");
+        command
+            .args(["--quiet", "--return", "--echo", "never", "--command"])
+            .arg(format!("exec {} run", env!("CARGO_BIN_EXE_raddle")))
+            .arg("/dev/null")
+            .current_dir(home.work())
+            .env_clear()
+            .envs(
+                raddle
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .expect("`script` of util-linux is installed");
+        let keyboard = child.stdin.take().expect("stdin");
+        let mut stdout = child.stdout.take().expect("stdout");
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = stdout.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            keyboard,
+            output,
+            seen: String::new(),
+        }
+    }
+
+    /// Waits until `text` stands on the screen, and forgets what stood before it.
+    fn see(&mut self, text: &str) {
+        loop {
+            if let Some(at) = self.seen.find(text) {
+                self.seen.drain(..at + text.len());
+                return;
+            }
+            let more = self.output.recv_timeout(Duration::from_secs(60));
+            let more = more.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.seen));
+            self.seen.push_str(&String::from_utf8_lossy(&more));
+        }
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).expect("typed");
+        self.keyboard.flush().expect("typed");
+    }
+
+    fn code(mut self) -> Option<i32> {
+        let status = self.child.wait().expect("ended");
+        drop(self.keyboard);
+        status.code()
+    }
+}
+
+fn recorded(rule: &str) -> Home {
+    let home = Home::new();
+    let config = CODER
+        .replace(
+            "name = \"test-model\"\n",
+            "name = \"test-model\"\nrecording = \"recording.jsonl\"\n",
+        )
+        .replace("echo *", rule);
+    home.write("raddle.toml", &config);
+    home.write("recording.jsonl", RECORDING);
+    home
+}
+
+#[test]
+fn the_recorded_message_stands_ready() {
+    let home = recorded("echo *");
+    let mut terminal = Terminal::start(&home);
+    terminal.see("coder · test-model · replay · 4 plugins");
+    terminal.see("Say hello.");
+    terminal.type_in("\u{15}Something else\r");
+    terminal.see("answers only what stands ready");
+    terminal.see("set the environment variable OPENAI_API_KEY");
+    terminal.see("Say hello.");
+    terminal.type_in("\r");
+    terminal.see("● bash echo hello");
+    terminal.see("It said hello.");
+    terminal.see("> ");
+    terminal.type_in("/tools\r");
+    terminal.see("Runs a command line in bash");
+    terminal.type_in("/prompt\r");
+    terminal.see("You are coder, powered by test-model.");
+    terminal.type_in("/plugin\r");
+    terminal.see("did you mean `/plugins`?");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.code(), Some(0));
+}
+
+#[test]
+fn the_user_is_asked_for_what_no_rule_allows() {
+    let home = recorded("never");
+    let mut terminal = Terminal::start(&home);
+    terminal.see("Say hello.");
+    terminal.type_in("\r");
+    terminal.see("bash of plugin bash wants to run");
+    terminal.see("command: echo hello");
+    terminal.see("[n]o? ");
+    terminal.type_in("y\r");
+    terminal.see("It said hello.");
+    terminal.see("> ");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.code(), Some(0));
+}
+
+#[test]
+fn a_no_is_told_to_the_model() {
+    let home = recorded("never");
+    home.write(
+        "recording.jsonl",
+        &RECORDING.replace("\"contains\": \"hello\\n\"", "\"contains\": \"denied\""),
+    );
+    let mut terminal = Terminal::start(&home);
+    terminal.see("Say hello.");
+    terminal.type_in("\r");
+    terminal.see("[n]o? ");
+    terminal.type_in("n\r");
+    terminal.see("bash is not permitted (user)");
+    terminal.see("It said hello.");
+    terminal.see("> ");
+    terminal.type_in("\u{3}");
+    assert_eq!(terminal.code(), Some(130));
+}
+
+#[test]
+fn ctrl_c_cancels_the_run_and_not_the_conversation() {
+    let home = recorded("echo started; sleep 20");
+    home.write(
+        "recording.jsonl",
+        &RECORDING.replace("echo hello", "echo started; sleep 20"),
+    );
+    let mut terminal = Terminal::start(&home);
+    terminal.see("Say hello.");
+    terminal.type_in("\r");
+    terminal.see("  started");
+    terminal.type_in("\u{3}");
+    terminal.see("[cancelled]");
+    terminal.see("> ");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.code(), Some(0));
+}

@@ -1,0 +1,207 @@
+//! What plugins are asked, for whom, and what they answer.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::error::DomainError;
+use super::offer::{Entry, Fact, Lifetime};
+use crate::message::ToolCall;
+
+/// What is present now. Lists are sorted by name, so that equal sets are equal values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Environment {
+    /// Agents of all plugins.
+    pub agents: Vec<Entry>,
+    /// Tools of all plugins.
+    pub tools: Vec<Entry>,
+    /// Facts the host supplies.
+    pub facts: Vec<Fact>,
+}
+
+/// For whom and when a text is asked. What lives shorter than the thing asked for is absent, so
+/// that a deployment text cannot depend on a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Context {
+    /// Name of the active agent.
+    pub agent: Option<String>,
+    /// Name of the model.
+    pub model: Option<String>,
+    /// Prompt variant; `base` if none was chosen.
+    pub prompt_variant: Option<String>,
+    /// Id of the session.
+    pub session: Option<String>,
+    /// Absolute path of the session's directory.
+    pub cwd: Option<String>,
+    /// Number of the run.
+    pub turn: Option<u32>,
+    /// Number of the step in its run.
+    pub step: Option<u32>,
+    /// RFC 3339, UTC.
+    pub now: Option<String>,
+    /// Host-supplied facts by fixed names: `platform` (session), `git-branch` (turn).
+    pub facts: Vec<Fact>,
+}
+
+/// A computed text to ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// Text of the computed section of this name.
+    Section(String),
+    /// Value of the computed variable of this name.
+    Variable(String),
+    /// Body of the agent of this name: a template.
+    Agent(String),
+}
+
+/// A tool call on its way to its plugin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invocation {
+    /// The call. Its arguments are a JSON object that matched the tool's schema.
+    pub call: ToolCall,
+    /// Names of the other calls in the same batch.
+    pub batch: Vec<String>,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// With a result for the model.
+    Done(Reply),
+    /// The run pauses until the user acts. Not yet served: the tool runner answers it as an error.
+    NeedsUser {
+        /// One line for the user.
+        title: String,
+    },
+}
+
+/// A tool's result.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reply {
+    /// What the model sees.
+    pub text: String,
+    /// For front ends; never model-visible.
+    pub details: Option<Value>,
+    /// The run ends when every result of its batch says so.
+    pub terminate: bool,
+    /// Further facts about the result.
+    pub facts: Vec<Fact>,
+}
+
+/// On whose behalf a plugin runs: its imports act for this session. Without a session the
+/// imports that need one answer `unavailable`.
+#[derive(Clone, Default)]
+pub struct Caller {
+    /// The calling session.
+    pub session: Option<Arc<dyn SessionServices>>,
+    /// Id of the tool call being served.
+    pub call_id: Option<String>,
+}
+
+/// What a session does for the plugins that run in it.
+pub trait SessionServices: Send + Sync {
+    /// The session's directory: what `"<session>"` means in a grant.
+    fn directory(&self) -> Option<&Path>;
+
+    /// Reads a key of `plugin`.
+    fn get_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, DomainError>>;
+
+    /// Sets (`Some`) or removes (`None`) a key of `plugin`.
+    fn set_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+        value: Option<String>,
+    ) -> BoxFuture<'a, Result<(), DomainError>>;
+
+    /// Sets a key only if it still holds `expected`; says whether it did.
+    fn swap_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        key: &'a str,
+        expected: Option<String>,
+        value: String,
+    ) -> BoxFuture<'a, Result<bool, DomainError>>;
+
+    /// The keys of `plugin` that start with `prefix`, sorted.
+    fn list_state<'a>(
+        &'a self,
+        plugin: &'a str,
+        prefix: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, DomainError>>;
+
+    /// Shows people what a running call does. Never model-visible.
+    fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress);
+}
+
+/// What people see while a call runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// A line about the state of the call.
+    Report {
+        /// The line.
+        message: String,
+        /// How far it is, 0 to 100.
+        percent: Option<u8>,
+    },
+    /// A piece of the output so far.
+    Output(String),
+    /// A message to the user.
+    Say(String),
+    /// An event for front ends; the payload is JSON.
+    Emit {
+        /// Name of the event.
+        event: String,
+        /// JSON text.
+        payload: String,
+    },
+}
+
+impl Context {
+    /// What a text of this lifetime may depend on: everything that lives shorter is absent.
+    ///
+    /// | lifetime | present |
+    /// |---|---|
+    /// | deployment | nothing |
+    /// | session | agent, model, variant, session, cwd, fact `platform` |
+    /// | turn | also turn, now, fact `git-branch` |
+    /// | step | everything |
+    pub fn narrowed(&self, lifetime: Lifetime) -> Cow<'_, Self> {
+        let facts = || {
+            let lives = |fact: &&Fact| fact_lifetime(&fact.name) <= lifetime;
+            self.facts.iter().filter(lives).cloned().collect()
+        };
+        match lifetime {
+            Lifetime::Deployment => Cow::Owned(Self::default()),
+            Lifetime::Session => Cow::Owned(Self {
+                turn: None,
+                step: None,
+                now: None,
+                facts: facts(),
+                ..self.clone()
+            }),
+            Lifetime::Turn => Cow::Owned(Self {
+                step: None,
+                facts: facts(),
+                ..self.clone()
+            }),
+            Lifetime::Step => Cow::Borrowed(self),
+        }
+    }
+}
+
+/// A fact this host does not know the lifetime of could change at any step.
+fn fact_lifetime(name: &str) -> Lifetime {
+    match name {
+        "platform" => Lifetime::Session,
+        "git-branch" => Lifetime::Turn,
+        _ => Lifetime::Step,
+    }
+}
