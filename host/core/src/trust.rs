@@ -44,9 +44,6 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// What [`neutralise`] writes for the `<` of a reserved tag.
-pub(crate) const NEUTRAL: &str = "&lt;";
-
 /// Byte offsets of the `<` of every reserved tag in `text`.
 pub(crate) fn reserved_tags(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices('<')
