@@ -45,7 +45,7 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
 }
 
 /// Byte offsets of the `<` of every reserved tag in `text`.
-pub(crate) fn reserved_tags(text: &str) -> impl Iterator<Item = usize> {
+pub fn reserved_tags(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices('<')
         .map(|(position, _)| position)
         .filter(|position| opens_reserved_tag(&text[position + 1..]))
