@@ -150,7 +150,7 @@ impl Prompt {
     ) -> Result<(), PromptError> {
         let answers = answer.map_err(|error| PromptError::Plugin {
             asked: self.asked(&call.targets),
-            error,
+            error: Box::new(error),
         })?;
         if answers.len() != call.targets.len() {
             return Err(PromptError::Answers {

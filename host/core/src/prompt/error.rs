@@ -25,7 +25,7 @@ pub enum PromptError {
         /// What it was asked for in that call.
         asked: Vec<Asked>,
         /// Its error.
-        error: PluginError,
+        error: Box<PluginError>,
     },
     /// A plugin gave another number of answers than it was asked questions.
     #[error("plugin `{plugin}` gave {given} answers to {} questions (asked for {})", asked.len(), AskedFor(asked))]
