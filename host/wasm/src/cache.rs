@@ -118,8 +118,8 @@ impl Cache {
         (seal.stamp == Some(stamp)).then_some(seal.digest)
     }
 
-    /// Remembers the digest of the file at `path`, whose metadata from before it was read is
-    /// `metadata`.
+    /// Remembers the digest of the file at `path`. The `metadata` is from after it was read: a
+    /// change in between is too young to be remembered.
     pub(crate) fn remember_file(&self, path: &Path, metadata: &Metadata, digest: Digest) {
         let seal = Seal {
             subject: path.to_string_lossy().into_owned(),

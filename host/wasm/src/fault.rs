@@ -56,6 +56,7 @@ pub(crate) fn classify(
     }
     let in_guest = error.downcast_ref::<WasmBacktrace>().is_some();
     let cause = error.root_cause().to_string();
+    // The runtime has a type of its own for this, but keeps it to itself.
     if cause.contains("fuel allocated for hostcalls has been exhausted") {
         let limit = if in_guest {
             LimitKind::HostCalls

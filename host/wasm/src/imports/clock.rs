@@ -44,14 +44,21 @@ impl HostMonotonicClock for Stepping {
     }
 }
 
-/// Bytes that look mixed and repeat after a prime number of them.
 fn sequence() -> Deterministic {
+    Deterministic::new(SEQUENCE.to_vec())
+}
+
+/// Bytes that look mixed and repeat after a prime number of them: an xorshift generator's.
+const SEQUENCE: [u8; 251] = {
+    let mut bytes = [0; 251];
     let mut state = 0x9e37_79b9_u32;
-    let bytes = (0..251).map(|_| {
+    let mut index = 0;
+    while index < bytes.len() {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
-        state.to_le_bytes()[0]
-    });
-    Deterministic::new(bytes.collect())
-}
+        bytes[index] = state.to_le_bytes()[0];
+        index += 1;
+    }
+    bytes
+};
