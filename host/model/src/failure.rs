@@ -120,8 +120,7 @@ impl Failure {
 
     /// An answer with a status that is not a success.
     pub(crate) fn of_status(status: u16, body: &[u8]) -> Self {
-        let record =
-            serde_json::from_slice::<Value>(body).unwrap_or_else(|_| Value::String(excerpt(body)));
+        let record = record_in(body);
         let said = described(&record);
         let kind = kind_of(Some(status), &record, said.as_deref().unwrap_or_default());
         let mut message = format!("HTTP {status}");

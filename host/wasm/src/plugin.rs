@@ -1,10 +1,5 @@
 //! A loaded plugin: a pre-instantiated component that is entered afresh for every call.
 
-#![expect(
-    clippy::result_large_err,
-    reason = "the error is core's, and it is moved only where a call has failed"
-)]
-
 use std::sync::Arc;
 
 use futures::future::BoxFuture;

@@ -330,7 +330,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) fn with(plugins: impl IntoIterator<Item = MemoryPlugin>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&folder.path().join("sessions.db")).unwrap();
+        let store = SqliteStore::open(folder.path().join("sessions.db")).unwrap();
         Self {
             folder,
             store: Arc::new(store),

@@ -180,7 +180,7 @@ proptest! {
         let (_, faults) = Config::parse("raddle.toml", file, &text);
         let lines = text.lines().count().max(1) + 1;
         for fault in faults {
-            let place = fault.place.expect("a fault of a file has a place");
+            let Some(place) = &fault.place else { panic!("a fault of a file has a place") };
             prop_assert!((1..=lines).contains(&place.line), "{fault}");
             prop_assert_eq!(fault.to_string().lines().count(), 1);
         }

@@ -341,6 +341,7 @@ fn slow() -> Home {
 }
 
 /// Runs until the call has begun: the lines of JSON so far, and the process.
+#[expect(clippy::zombie_processes, reason = "who gets the process waits for it")]
 fn started(home: &Home) -> (Vec<Value>, Child, BufReader<ChildStdout>) {
     let mut command = home.command([
         "exec",

@@ -17,7 +17,7 @@ async fn writer() {
     let Some(file) = std::env::var_os(FILE) else {
         return;
     };
-    let store = SqliteStore::open(&PathBuf::from(file)).unwrap();
+    let store = SqliteStore::open(PathBuf::from(file)).unwrap();
     store.create(header("s")).await.unwrap();
     for seq in 1.. {
         store.append("s", &[message("s", seq)]).await.unwrap();

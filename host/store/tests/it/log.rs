@@ -112,7 +112,7 @@ async fn events_come_back_as_they_were() {
     assert_eq!(store.events("s", u64::MAX).await.unwrap(), []);
 
     drop(store);
-    let store = SqliteStore::open(&directory.path().join("sessions.db")).unwrap();
+    let store = SqliteStore::open(directory.path().join("sessions.db")).unwrap();
     assert_eq!(store.events("s", 0).await.unwrap(), events);
     // The bytes of what is kept do not depend on the way through the store.
     assert_eq!(

@@ -43,7 +43,7 @@ fn message(session: &str, seq: u64) -> Event {
 /// A store in a fresh directory, and the directory.
 fn store() -> (SqliteStore, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&directory.path().join("sessions.db")).unwrap();
+    let store = SqliteStore::open(directory.path().join("sessions.db")).unwrap();
     (store, directory)
 }
 

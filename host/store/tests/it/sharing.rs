@@ -17,7 +17,7 @@ async fn writer() {
     let (Some(file), Ok(session)) = (std::env::var_os(FILE), std::env::var(SESSION)) else {
         return;
     };
-    let store = SqliteStore::open(&PathBuf::from(file)).unwrap();
+    let store = SqliteStore::open(PathBuf::from(file)).unwrap();
     store.create(header(&session)).await.unwrap();
     for seq in 1..=EVENTS {
         store
@@ -51,7 +51,7 @@ async fn processes_that_start_together_share_a_file() {
 #[tokio::test]
 async fn two_that_write_one_session_conflict() {
     let (one, directory) = store();
-    let two = SqliteStore::open(&directory.path().join("sessions.db")).unwrap();
+    let two = SqliteStore::open(directory.path().join("sessions.db")).unwrap();
     one.create(header("s")).await.unwrap();
     one.append("s", &[message("s", 1)]).await.unwrap();
     assert_eq!(two.events("s", 0).await.unwrap(), [message("s", 1)]);

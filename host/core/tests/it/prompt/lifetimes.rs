@@ -39,7 +39,7 @@ fn questions(name: &str) -> Vec<Question> {
 #[tokio::test]
 async fn everything_is_asked_once_per_lifetime_in_one_call() {
     let plugin = counting();
-    let mut prompt = prompt(&[plugin.clone()]).await;
+    let mut prompt = prompt(std::slice::from_ref(&plugin)).await;
     let first = step(&mut prompt, 1, 1).await.unwrap();
     let all: Vec<_> = ALL.iter().map(|(name, _)| questions(name)).collect();
     let sorted = |calls: Vec<Vec<Question>>| -> Vec<Vec<String>> {
@@ -63,7 +63,7 @@ async fn everything_is_asked_once_per_lifetime_in_one_call() {
 #[tokio::test]
 async fn contexts_are_narrowed_to_the_lifetime() {
     let plugin = counting();
-    let mut prompt = prompt(&[plugin.clone()]).await;
+    let mut prompt = prompt(std::slice::from_ref(&plugin)).await;
     step(&mut prompt, 3, 2).await.unwrap();
     let contexts: Vec<Context> = plugin
         .asked_with()
@@ -92,7 +92,7 @@ async fn contexts_are_narrowed_to_the_lifetime() {
 #[tokio::test]
 async fn a_deployment_text_is_the_same_in_all_sessions() {
     let plugin = counting();
-    let registry = registry(&[plugin.clone()]).await;
+    let registry = registry(std::slice::from_ref(&plugin)).await;
     let mut texts = Vec::new();
     for _ in 0..2 {
         let mut prompt = Prompt::new(registry.clone(), None, PromptOptions::default()).unwrap();
