@@ -250,14 +250,14 @@ fn message_of(record: &Value, depth: usize) -> Option<String> {
     }
 }
 
-/// Every code an error record bears, the most telling first.
+/// Every code an error record bears: words before numbers, which tell less.
 fn codes_of(record: &Value) -> Vec<String> {
     let record = match record {
         Value::Array(items) => items.first().unwrap_or(&Value::Null),
         other => other,
     };
     let inner = &record["error"];
-    [
+    let mut codes: Vec<String> = [
         &inner["code"],
         &inner["type"],
         &inner["status"],
@@ -272,7 +272,9 @@ fn codes_of(record: &Value) -> Vec<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     })
-    .collect()
+    .collect();
+    codes.sort_by_key(|code| code.bytes().all(|byte| byte.is_ascii_digit()));
+    codes
 }
 
 fn kind_of(status: Option<u16>, record: &Value, message: &str) -> ProviderErrorKind {

@@ -321,7 +321,8 @@ async fn an_error_status_with_a_stream_ends_as_the_error_in_it() {
         "\"type\": \"internal_server_error\", \"param\": null, \"code\": \"500\"}}\n\n",
         "data: [DONE]\n\n"
     );
-    for body in [body, &body.replace("\n\ndata: [DONE]\n\n", "")] {
+    let unfinished = body.replace("\n\ndata: [DONE]\n\n", "");
+    for body in [body, unfinished.as_str()] {
         let (outcome, requests) = fails(Reply::status(500, &[], body)).await;
         assert_eq!(requests, 4);
         assert_eq!(
