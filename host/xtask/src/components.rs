@@ -97,11 +97,14 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 fn remove_others(folder: &Path, names: &[String]) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
+        let is_component = path
+            .extension()
+            .is_some_and(|extension| extension == "wasm");
         let is_ours = path
             .file_stem()
             .and_then(|name| name.to_str())
             .is_some_and(|name| names.iter().any(|kept| kept == name));
-        if !is_ours {
+        if is_component && !is_ours {
             fs::remove_file(&path)?;
         }
     }

@@ -1,5 +1,7 @@
 //! From a clean clone to a conversation, or to an installed binary.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -7,15 +9,25 @@ use anyhow::Result;
 use crate::components;
 use crate::workspace::{Workspace, succeed};
 
-/// Builds what the example needs, and becomes it.
+/// Builds what the example needs, and becomes it. It works in a scratch copy of the example's
+/// project, fresh each time, unless the arguments name another directory.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     components::build(workspace)?;
-    succeed(&mut workspace.cargo(["build", "--package", "raddle"]))?;
+    // The same selection as the tests, so that neither builds the dependencies again.
+    succeed(&mut workspace.cargo(["build", "--workspace", "--bins", "--tests"]))?;
+    let example = workspace.root.join("examples/coding-agent");
     let mut raddle = Command::new(workspace.binary("raddle"));
     raddle
         .args(["run", "--config"])
-        .arg(workspace.root.join("examples/coding-agent/raddle.toml"))
-        .args(arguments);
+        .arg(example.join("raddle.toml"));
+    let is_elsewhere =
+        |argument: &String| argument.starts_with("-C") || argument.starts_with("--cd");
+    if !arguments.iter().any(is_elsewhere) {
+        let scratch = workspace.target.join("scratch/coding-agent");
+        copy_afresh(&example.join("project"), &scratch)?;
+        raddle.arg("--cd").arg(scratch);
+    }
+    raddle.args(arguments);
     become_process(raddle)
 }
 
@@ -23,6 +35,24 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     components::build(workspace)?;
     succeed(&mut workspace.cargo(["install", "--locked", "--path", "host/cli"]))
+}
+
+/// Makes `to` a copy of the folder `from`, whatever it was before.
+fn copy_afresh(from: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_afresh(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Hands the terminal, signals and the exit code over.
