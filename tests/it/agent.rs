@@ -326,6 +326,8 @@ async fn the_last_matching_rule_decides_and_reading_needs_none() {
             ("echo", r#"{"path":"secret/b"}"#),
             ("echo", r#"{"path":"secret/c.pub"}"#),
             ("echo", r#"{"path":"secret/d/e.pub"}"#),
+            ("echo", r#"{"path":"./a/../secret/b"}"#),
+            ("echo", r#"{"path":"secret/../secret/f/../g/h.pub"}"#),
             ("look", "{}"),
         ]),
         Turn::Say("ok"),
@@ -345,7 +347,7 @@ async fn the_last_matching_rule_decides_and_reading_needs_none() {
             _ => None,
         })
         .collect();
-    assert_eq!(allowed, [true, false, true, false, true]);
+    assert_eq!(allowed, [true, false, true, false, false, false, true]);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The rules of DESIGN §10: what depends on what, and what does no I/O.
+//! The rules of ARCHITECTURE.md: what depends on what, and what does no I/O.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn allowed(package: &str) -> &'static [&'static str] {
         "raddle-tests" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
         plugin if plugin.starts_with("raddle-plugin-") => &["raddle-sdk"],
         guest if guest.starts_with("raddle-guest-") => &["raddle-sdk"],
-        other => panic!("say in DESIGN §10, and here, what `{other}` may depend on"),
+        other => panic!("say in ARCHITECTURE.md, and here, what `{other}` may depend on"),
     }
 }
 

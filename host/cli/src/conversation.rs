@@ -1,6 +1,7 @@
 //! A session that is talked to: its agent, and what became of each run.
 
-use std::path::Path;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, anyhow};
@@ -20,6 +21,15 @@ use crate::surroundings::Machine;
 /// Where sessions are kept and found.
 pub(crate) struct Sessions {
     store: Arc<dyn Store>,
+    /// Holds a lock file for each session in use.
+    locks: PathBuf,
+}
+
+/// A session opened by this process alone.
+pub(crate) struct Opened {
+    controller: Controller,
+    watch: Arc<Watch>,
+    lock: File,
 }
 
 /// The sessions, as soon as they are open.
@@ -29,6 +39,9 @@ pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
 pub(crate) struct Conversation {
     agent: Agent,
     watch: Arc<Watch>,
+    /// Held for as long as the session is open; the system gives it back even when the process
+    /// is killed.
+    _lock: File,
 }
 
 /// What became of a run.
@@ -37,8 +50,16 @@ pub(crate) struct Outcome {
     cause: EndCause,
     /// `code` and `message` of the run's last error.
     error: Option<(String, String)>,
-    /// The tool whose call was not permitted, when the run did nothing more after it.
-    denied: Option<String>,
+    /// The call that was not permitted, when the run did nothing more after it.
+    denied: Option<Denied>,
+}
+
+/// A call that was not permitted.
+#[derive(Debug, Clone)]
+struct Denied {
+    tool: String,
+    by: String,
+    step: (u32, u32),
 }
 
 /// Passes events on and keeps what decides how the process ends.
@@ -50,7 +71,7 @@ pub(crate) struct Watch {
 #[derive(Default)]
 struct Seen {
     error: Option<(String, String)>,
-    denied: Option<(String, String)>,
+    denied: Option<Denied>,
 }
 
 impl Sessions {
@@ -58,8 +79,10 @@ impl Sessions {
     pub(crate) fn open(config: &Config) -> Opening {
         let path = deployment::store_path(Some(config));
         Opening(tokio::task::spawn_blocking(move || {
+            let path = path?;
             Ok(Self {
-                store: deployment::open_store(&path?)?,
+                store: deployment::open_store(&path)?,
+                locks: path.with_extension("locks"),
             })
         }))
     }
@@ -70,7 +93,7 @@ impl Sessions {
         directory: &Path,
         deployment: &Deployment,
         observer: Arc<dyn Observer>,
-    ) -> Result<(Controller, Arc<Watch>), Failure> {
+    ) -> Result<Opened, Failure> {
         let header = SessionHeader {
             id: new_id()?,
             created: Machine.now(),
@@ -79,10 +102,15 @@ impl Sessions {
             variant: "base".to_owned(),
             deployment: Some(deployment.config.file.display().to_string()),
         };
+        let lock = self.lock(&header.id)?;
         let watch = Watch::new(observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::start(store, header, Arc::new(Machine), watch.clone()).await;
-        Ok((controller.map_err(anyhow::Error::from)?, watch))
+        Ok(Opened {
+            controller: controller.map_err(anyhow::Error::from)?,
+            watch,
+            lock,
+        })
     }
 
     /// A session to go on with: the one called `id`, else the newest of this deployment.
@@ -91,7 +119,7 @@ impl Sessions {
         id: Option<&str>,
         deployment: &Deployment,
         observer: Arc<dyn Observer>,
-    ) -> Result<(Controller, Arc<Watch>), Failure> {
+    ) -> Result<Opened, Failure> {
         let id = match id {
             Some(id) => find(&*self.store, id).await?.header.id,
             None => {
@@ -107,10 +135,30 @@ impl Sessions {
                     .id
             }
         };
+        let lock = self.lock(&id)?;
         let watch = Watch::new(observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
-        Ok((controller.map_err(anyhow::Error::from)?, watch))
+        Ok(Opened {
+            controller: controller.map_err(anyhow::Error::from)?,
+            watch,
+            lock,
+        })
+    }
+
+    /// Makes sure that nobody else runs the session: its log has one writer.
+    fn lock(&self, id: &str) -> Result<File, Failure> {
+        let path = self.locks.join(id);
+        let place = || format!("{}", path.display());
+        fs::create_dir_all(&self.locks).with_context(place)?;
+        let file = File::create(&path).with_context(place)?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Failure::Unable(anyhow!(
+                "session `{id}` is in use by another process"
+            ))),
+            Err(TryLockError::Error(error)) => Err(error).with_context(place)?,
+        }
     }
 }
 
@@ -126,18 +174,22 @@ impl Conversation {
     pub(crate) fn new(
         deployment: &Deployment,
         link: &Link,
-        (controller, watch): (Controller, Arc<Watch>),
+        opened: Opened,
         asker: Option<Arc<dyn Asker>>,
     ) -> Result<Self, Failure> {
         let agent = Agent::new(
             deployment.agent_settings(link.kind()),
-            controller,
+            opened.controller,
             Arc::clone(&deployment.registry),
             deployment.prompt()?,
             link.provider(),
             Permissions::new(Arc::clone(&deployment.rules), asker),
         );
-        Ok(Self { agent, watch })
+        Ok(Self {
+            agent,
+            watch: opened.watch,
+            _lock: opened.lock,
+        })
     }
 
     /// The session.
@@ -168,7 +220,7 @@ impl Conversation {
         Ok(Outcome {
             cause,
             error: seen.error,
-            denied: seen.denied.map(|(_, tool)| tool),
+            denied: seen.denied,
         })
     }
 }
@@ -178,9 +230,12 @@ pub(crate) fn finish(outcome: &Outcome) -> Result<(), Failure> {
     match outcome.cause {
         EndCause::Answered | EndCause::Yielded => match &outcome.denied {
             None => Ok(()),
-            Some(tool) => Err(Failure::Stopped(format!(
-                "`{tool}` was not permitted, and nobody could be asked: a [[permission.rule]] \
-                 with `action = \"allow\"` lets it run"
+            Some(Denied { tool, by, .. }) if by == "no-terminal" => Err(Failure::Stopped(format!(
+                "`{tool}` was not permitted, and nobody could be asked: a \
+                     [[permission.rule]] with `action = \"allow\"` lets it run"
+            ))),
+            Some(Denied { tool, by, .. }) => Err(Failure::Stopped(format!(
+                "`{tool}` was not permitted, by decision of the {by}"
             ))),
         },
         EndCause::Cancelled | EndCause::Interrupted => Err(Failure::Interrupted),
@@ -236,25 +291,24 @@ impl Observer for Watch {
                 self.seen().error = Some((code.clone(), message.clone()));
             }
             EventData::Permission {
-                call_id,
                 tool,
                 allowed: false,
-                ..
-            } => self.seen().denied = Some((call_id.clone(), tool.clone())),
-            // The run found another way.
-            EventData::ToolResult {
-                call_id,
-                is_error: false,
+                by,
                 ..
             } => {
+                self.seen().denied = Some(Denied {
+                    tool: tool.clone(),
+                    by: by.clone(),
+                    step: (event.run, event.step),
+                });
+            }
+            // A later step found another way.
+            EventData::ToolResult {
+                is_error: false, ..
+            } => {
                 let mut seen = self.seen();
-                if seen
-                    .denied
-                    .as_ref()
-                    .is_some_and(|(denied, _)| denied != call_id)
-                {
-                    seen.denied = None;
-                }
+                let now = (event.run, event.step);
+                seen.denied = seen.denied.take().filter(|denied| denied.step == now);
             }
             _ => {}
         }

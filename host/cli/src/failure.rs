@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::{Finding, one_line};
 
-/// Why a command failed. The variants are the exit codes (DESIGN §8).
+/// Why a command failed. The variants are the exit codes.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The thing checked is bad: 1.

@@ -8,7 +8,7 @@ use serde_json::Value;
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
     /// Trusted text of the harness (tail context, injections). Its trust is this variant,
-    /// never anything that stands in the text (DESIGN §6, Trust).
+    /// never anything that stands in the text.
     Developer {
         /// The text as the model sees it.
         text: String,

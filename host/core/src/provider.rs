@@ -21,7 +21,7 @@ pub trait Provider: Send + Sync {
 pub trait Conversation: Send {
     /// The exact body of a request. The same request gives the same bytes; within a session
     /// the encoded message array of request n is a byte prefix of that of request n+1
-    /// (DESIGN §4, Lifetime).
+    ///.
     fn encode(&mut self, request: &Request<'_>) -> Body;
 
     /// Sends a body and streams the answer. Dropping the stream cancels the request.

@@ -1,5 +1,5 @@
 //! Who owns what: everything the plugins of a deployment contribute, with exactly one owner for
-//! each name (DESIGN §3). The order in which plugins are given never matters.
+//! each name. The order in which plugins are given never matters.
 
 mod build;
 mod contributions;

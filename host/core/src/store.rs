@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::session::Event;
 
 /// A durable home of session logs. When a write's future is done, a killed process cannot lose
-/// what was written (DESIGN §6).
+/// what was written.
 pub trait Store: Send + Sync {
     /// Starts a session. Fails with [`StoreError::Exists`] if the id is taken.
     fn create(&self, header: SessionHeader) -> BoxFuture<'_, Result<(), StoreError>>;

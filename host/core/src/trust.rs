@@ -1,5 +1,5 @@
 //! Tags that carry the harness's authority, and keeping everybody else from writing them
-//! (DESIGN §6, Trust).
+//!.
 //!
 //! Where a provider has a developer role, trusted text is told from other text by its role. Where
 //! it has none, both are user messages, and only the tags differ: there, and only there, text

@@ -1,5 +1,5 @@
 //! Everything the host itself writes where a model reads it: structure and error records, no
-//! sentence that instructs (DESIGN §3). Snapshot-tested as a whole.
+//! sentence that instructs. Snapshot-tested as a whole.
 
 use std::borrow::Cow;
 

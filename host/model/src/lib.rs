@@ -2,7 +2,7 @@
 //! Responses API, the Chat Completions API as compatible servers really speak it, and recordings.
 //!
 //! A request's body comes from an encoder that only ever adds to what it has already encoded, so
-//! that a session's requests are byte prefixes of each other (DESIGN §4, Lifetime) and step 10,000
+//! that a session's requests are byte prefixes of each other and step 10,000
 //! costs what step 100 does. An answer is read as a stream that is retried while nothing was
 //! handed out; whatever arrives becomes text as it comes and one whole
 //! [`Completion`](raddle_core::provider::Completion), or one typed error.

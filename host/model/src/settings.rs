@@ -29,7 +29,7 @@ pub struct ProviderSettings {
     /// and their values are kept as secret as the key.
     pub headers: Vec<(String, String)>,
     /// Whether `openai-chat` sends trusted text with the `developer` role. Without one it is a
-    /// user message, and reserved tags in other text are neutralised (DESIGN §6, Trust). By
+    /// user message, and reserved tags in other text are neutralised. By
     /// default only OpenAI's own service is taken to know the role; `openai-responses` always
     /// has it.
     pub developer_role: Option<bool>,
@@ -58,7 +58,7 @@ pub enum ProviderKind {
     OpenaiResponses,
     /// The Chat Completions API, as OpenAI and compatible servers speak it.
     OpenaiChat,
-    /// No service at all: answers come from a recording (DESIGN §13).
+    /// No service at all: answers come from a recording.
     Replay(Arc<Recording>),
 }
 

@@ -1,4 +1,4 @@
-//! The embedded session store: one SQLite file that several processes may share (DESIGN §6, §9).
+//! The embedded session store: one SQLite file that several processes may share.
 
 mod failure;
 mod log;

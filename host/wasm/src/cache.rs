@@ -1,4 +1,4 @@
-//! Compiled components on disk, keyed by engine and digest (DESIGN §5, Isolation).
+//! Compiled components on disk, keyed by engine and digest.
 //!
 //! Compiled code is run as it is, so the directory is private to the user and every entry has a
 //! seal beside it: the digest of the artifact, and a stamp of the file (inode, length, time of

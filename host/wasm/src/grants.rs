@@ -1,4 +1,4 @@
-//! What the deployer allows a plugin to touch (DESIGN §5 and §13, Grants). Plain data: the
+//! What the deployer allows a plugin to touch. Plain data: the
 //! command line builds it from `[plugins.ID] grants`, nothing else can.
 
 use std::fmt;

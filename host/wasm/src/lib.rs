@@ -1,5 +1,5 @@
 //! The plugin runtime of the Raddle agent harness: loads WASM components, checks them against the
-//! contract and the deployment's grants, and runs each call in a fresh instance (DESIGN §5).
+//! contract and the deployment's grants, and runs each call in a fresh instance.
 //!
 //! [`Runtime::load`] turns [`PluginSpec`]s into the `Plugin`s of `raddle-core`.
 

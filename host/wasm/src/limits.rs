@@ -1,4 +1,4 @@
-//! What one plugin may use up (DESIGN §5, Isolation), and how it is watched.
+//! What one plugin may use up, and how it is watched.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Standard plugin `instructions`: AGENTS.md and its kin, from the session's directory up to the
-//! root of its repository and no further, as data in the prompt (DESIGN §11).
+//! root of its repository and no further, as data in the prompt.
 
 mod collect;
 mod show;

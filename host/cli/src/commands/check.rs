@@ -1,5 +1,6 @@
 //! `raddle check`: everything that can be known of a deployment without running it.
 
+use raddle_core::agent::Rule;
 use raddle_core::prompt::{Problem, restated};
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use crate::config::{self, Config};
 use crate::deployment::{Examined, LeftOut, examine};
 use crate::failure::Failure;
 use crate::model;
-use crate::report::{Finding, counted};
+use crate::report::{Finding, counted, did_you_mean};
 use crate::terminal::{print, print_json};
 
 /// The JSON of `raddle check`.
@@ -37,6 +38,7 @@ pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
     examined
         .faults
         .extend(restated_facts(&config, &examined).await);
+    examined.faults.extend(idle_rules(&config, &examined));
     let report = Report::of(examined);
     if json {
         print_json(&report)?;
@@ -48,6 +50,43 @@ pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
         (false, true) => Err(Failure::Bad(Vec::new())),
         (false, false) => Err(Failure::Bad(report.findings)),
     }
+}
+
+/// Permission rules that can match no call: a slip in one that denies would protect nothing.
+fn idle_rules(config: &Config, examined: &Examined) -> Vec<Finding> {
+    let complete = !examined.partial && examined.left_out.is_empty();
+    let Some(registry) = examined.registry.as_ref().filter(|_| complete) else {
+        return Vec::new();
+    };
+    let names = || {
+        registry
+            .tools()
+            .iter()
+            .map(|entry| entry.tool.name.as_str())
+    };
+    let mut findings = Vec::new();
+    for (index, rule) in config.permissions.iter().enumerate() {
+        let Ok(pattern) = Rule::new(&rule.tool, None, rule.action) else {
+            continue;
+        };
+        let index = index.to_string();
+        let place = |key| ["permission", "rule", &index, key];
+        let about = || {
+            let tools = registry.tools().iter();
+            tools.filter(|entry| pattern.is_about(&entry.tool.name))
+        };
+        if about().next().is_none() {
+            let hint = did_you_mean(&rule.tool, names());
+            let message = format!("no plugin offers a tool that `{}` matches{hint}", rule.tool);
+            findings.push(config.finding(&place("tool"), message));
+        } else if let Some(argument) = &rule.argument
+            && !about().any(|entry| !entry.tool.parameters["properties"][argument].is_null())
+        {
+            let message = format!("no tool this rule is about has an argument `{argument}`");
+            findings.push(config.finding(&place("argument"), message));
+        }
+    }
+    findings
 }
 
 async fn restated_facts(config: &Config, examined: &Examined) -> Vec<Finding> {

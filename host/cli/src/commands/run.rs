@@ -39,7 +39,11 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
     let sessions = Sessions::open(&config);
     let deployment = Deployment::load(config, &[]).await?;
     let sessions = sessions.opened().await?;
-    let screen = Arc::new(Screen::conversation());
+    let screen = Arc::new(if terminal {
+        Screen::conversation()
+    } else {
+        Screen::unattended()
+    });
     let opened = match &arguments.resume {
         Some(id) => sessions.resume(id.as_deref(), &deployment, screen).await?,
         None => {

@@ -1,4 +1,4 @@
-//! What a plugin may touch and use: `grants` and `limits` (DESIGN §5, §13).
+//! What a plugin may touch and use: `grants` and `limits`.
 
 use std::path::Path;
 

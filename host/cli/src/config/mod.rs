@@ -1,4 +1,4 @@
-//! The deployment as `raddle.toml` writes it (DESIGN §8, §13): read strictly, all faults at
+//! The deployment as `raddle.toml` writes it: read strictly, all faults at
 //! once, each with its place and the way to mend it.
 
 mod find;

@@ -22,6 +22,8 @@ pub(crate) struct Screen {
     work: bool,
     /// Whether the user's own messages are shown: not while they stand there already.
     echo: bool,
+    /// Whether errors are shown: not where the command itself ends with them.
+    errors: bool,
     style: Style,
     state: Mutex<State>,
 }
@@ -44,23 +46,29 @@ pub(crate) struct JsonLines;
 impl Screen {
     /// A screen for a conversation in the terminal.
     pub(crate) fn conversation() -> Self {
-        Self::new(true, false)
+        Self::new(true, false, true)
+    }
+
+    /// A screen that shows the work of a run without a terminal.
+    pub(crate) fn unattended() -> Self {
+        Self::new(true, false, false)
     }
 
     /// A screen for one run of a script: its work is shown only to somebody who looks.
     pub(crate) fn script() -> Self {
-        Self::new(std::io::stderr().is_terminal(), false)
+        Self::new(std::io::stderr().is_terminal(), false, false)
     }
 
     /// A screen that plays a log.
     pub(crate) fn playback() -> Self {
-        Self::new(true, true)
+        Self::new(true, true, true)
     }
 
-    fn new(work: bool, echo: bool) -> Self {
+    fn new(work: bool, echo: bool, errors: bool) -> Self {
         Self {
             work,
             echo,
+            errors,
             style: Style::of(&std::io::stderr()),
             state: Mutex::default(),
         }
@@ -211,7 +219,7 @@ impl Observer for Screen {
                 let line = format!("[cache break: `{name}` of {plugin}, byte {at} of {part}]");
                 self.note(state, &self.style.faint(line));
             }
-            EventData::Error { message, .. } => {
+            EventData::Error { message, .. } if self.errors => {
                 let line = self.style.wrong("error:");
                 self.note(state, &format!("{line} {}", harmless(message)));
             }

@@ -53,3 +53,44 @@ fn bytes_that_are_no_text_are_placed() {
         done.stderr
     );
 }
+
+#[test]
+fn a_permission_rule_that_can_match_no_call_is_a_fault() {
+    let home = Home::new();
+    home.write(
+        "raddle.toml",
+        r#"
+[model]
+provider = "openai-chat"
+name = "any"
+
+[plugins.files]
+source = "std:files"
+grants.workspace = [{ dir = "<session>", mode = "rw" }]
+
+[[permission.rule]]
+tool = "raed"
+action = "deny"
+
+[[permission.rule]]
+tool = "read"
+argument = "pth"
+match = "secret"
+action = "deny"
+
+[[permission.rule]]
+tool = "w*"
+action = "allow"
+"#,
+    );
+    let done = home.run(["check"]);
+    assert_eq!(done.code, Some(1));
+    let lines: Vec<&str> = done.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", done.stderr);
+    assert!(
+        lines[0].contains("`raed`") && lines[0].contains("`read`"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[1].contains("`pth`"), "{}", lines[1]);
+}

@@ -10,6 +10,7 @@
 mod command_line;
 mod config;
 mod deployments;
+mod examples;
 mod harness;
 mod runs;
 #[cfg(target_os = "linux")]

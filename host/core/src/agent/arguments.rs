@@ -13,8 +13,8 @@ pub(crate) struct BadArguments {
     pub(crate) message: String,
 }
 
-/// Parses and checks arguments. Nothing, white space and `null` count as `{}` (B-TOOL-01);
-/// nothing else is repaired or coerced (B-TOOL-02, B-TOOL-04).
+/// Parses and checks arguments. Nothing, white space and `null` count as `{}`;
+/// nothing else is repaired or coerced.
 pub(crate) fn check(tool: &ToolEntry, text: &str) -> Result<Value, BadArguments> {
     let malformed = |message| BadArguments {
         code: "malformed-arguments",

@@ -72,8 +72,10 @@ impl Controller {
             controller.fold(event);
         }
         if running {
-            let mut ends =
-                controller.answer_open("interrupted", "the process ended during the call");
+            let mut ends = controller.answer_open(
+                "interrupted",
+                "the host ended during the call; what the call started may have gone on",
+            );
             ends.push(EventData::RunEnded {
                 cause: EndCause::Interrupted,
             });

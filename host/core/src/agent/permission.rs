@@ -100,14 +100,26 @@ impl Rule {
         })
     }
 
+    /// A path has many spellings (`a`, `./a`, `b/../a`). A rule that allows must match the text
+    /// as it was written and as the path it names; a rule that does not allow matches either.
     fn matches(&self, tool: &str, arguments: &Value) -> bool {
+        let argument = |(name, pattern): &(String, GlobMatcher)| match arguments.get(name) {
+            Some(Value::String(text)) => {
+                let spellings = [pattern.is_match(text), pattern.is_match(plain_path(text))];
+                match self.action {
+                    Action::Allow => spellings == [true; 2],
+                    Action::Ask | Action::Deny => spellings != [false; 2],
+                }
+            }
+            Some(other) => pattern.is_match(other.to_string()),
+            None => false,
+        };
+        self.tool.is_match(tool) && self.argument.as_ref().is_none_or(argument)
+    }
+
+    /// Whether the rule is about the tool of this name.
+    pub fn is_about(&self, tool: &str) -> bool {
         self.tool.is_match(tool)
-            && self.argument.as_ref().is_none_or(|(name, pattern)| {
-                arguments.get(name).is_some_and(|value| match value {
-                    Value::String(text) => pattern.is_match(text),
-                    other => pattern.is_match(other.to_string()),
-                })
-            })
     }
 }
 
@@ -173,6 +185,24 @@ impl Permissions {
     fn granted(&self) -> std::sync::MutexGuard<'_, Vec<(String, Value)>> {
         self.always.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A path without `.`, `..` and empty components, as far as the text alone tells.
+fn plain_path(text: &str) -> String {
+    let mut components: Vec<&str> = Vec::new();
+    for component in text.split('/') {
+        match component {
+            // The two slashes of a URL are not an empty component.
+            "" if components.last().is_some_and(|last| last.ends_with(':')) => components.push(""),
+            "" | "." => {}
+            ".." if components.last().is_some_and(|last| *last != "..") => {
+                components.pop();
+            }
+            other => components.push(other),
+        }
+    }
+    let root = if text.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", components.join("/"))
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, BadPattern> {

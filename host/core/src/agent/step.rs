@@ -198,7 +198,7 @@ impl Agent {
         Ok(terminated)
     }
 
-    /// Answers the calls of an answer that was cut: half a call must never run (B-TOOL-03).
+    /// Answers the calls of an answer that was cut: half a call must never run.
     pub(super) async fn refuse_calls_of_cut_answer(&mut self) -> Result<(), StoreError> {
         let refusals = self.controller.answer_open(
             "cut",

@@ -84,7 +84,7 @@ pub enum Fault {
     },
 }
 
-/// Limits on one plugin (DESIGN §5, Isolation).
+/// Limits on one plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {

@@ -24,7 +24,7 @@ pub trait Plugin: Send + Sync {
     fn info(&self) -> &PluginInfo;
 
     /// Everything it contributes in `environment`: a pure function of its settings and the
-    /// environment (DESIGN §5).
+    /// environment.
     fn offer<'a>(
         &'a self,
         environment: &'a Environment,

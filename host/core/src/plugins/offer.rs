@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How long a text stays as it is (DESIGN §4). Ordered from longest to shortest.
+/// How long a text stays as it is. Ordered from longest to shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Lifetime {
@@ -44,7 +44,8 @@ pub struct Offer {
 pub struct Section {
     /// Its name; one owner for each.
     pub name: String,
-    /// Ascending, then by name (bands: DESIGN §4).
+    /// Ascending, then by name: below 0 identity, 0 the persona, 100–199 tool guidance, 200–299
+    /// protocol, 900 and up what changes.
     pub order: i32,
     /// Never scanned for `<<variables>>`.
     pub verbatim: bool,

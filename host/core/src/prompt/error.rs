@@ -5,7 +5,7 @@ use std::fmt;
 use super::template::{Position, TemplateFault};
 use crate::plugins::{Lifetime, PluginError};
 
-/// Assembly failed: the turn fails, the prompt stays usable (DESIGN §5, Failure policy).
+/// Assembly failed: the turn fails, the prompt stays usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
     /// The wanted agent is not offered.

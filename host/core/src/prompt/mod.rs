@@ -1,5 +1,5 @@
 //! The prompt: ordered sections with `<<variables>>`, contributed by plugins, assembled on one
-//! path (DESIGN §3, §4).
+//! path.
 //!
 //! A session owns one [`Prompt`]. [`Prompt::assemble`] is the only way text reaches the system
 //! prompt. What lives for the deployment or the session is rendered once: the [`Prefix`].

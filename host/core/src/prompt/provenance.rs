@@ -1,4 +1,4 @@
-//! Provenance: what every byte of the prompt came from (DESIGN §3).
+//! Provenance: what every byte of the prompt came from.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::plugins::Lifetime;
 use crate::provider::ToolSchema;
 use crate::registry::Registry;
 
-/// A prompt and where each byte of it came from: the JSON of `raddle prompt --json` (DESIGN §13).
+/// A prompt and where each byte of it came from: the JSON of `raddle prompt --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The system prompt.

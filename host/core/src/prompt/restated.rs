@@ -1,4 +1,4 @@
-//! Facts restated by hand: what a text says that somebody else owns (DESIGN §3).
+//! Facts restated by hand: what a text says that somebody else owns.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;

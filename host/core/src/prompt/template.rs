@@ -1,4 +1,4 @@
-//! The template grammar (DESIGN §4): `<<name>>` in the text of a section.
+//! The template grammar: `<<name>>` in the text of a section.
 //!
 //! Strict: what looks like a reference and is none is a fault, never text that ships by accident.
 //!

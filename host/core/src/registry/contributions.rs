@@ -1,4 +1,4 @@
-//! From plugins to a registry: asking for offers until the environment settles (DESIGN §5).
+//! From plugins to a registry: asking for offers until the environment settles.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The session log's events: the shapes of DESIGN §13. A session is what its events say.
+//! The session log's events. A session is what its events say.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! "Model-visible means logged" (DESIGN §4): every request can be rebuilt from the log alone.
+//! "Model-visible means logged": every request can be rebuilt from the log alone.
 
 use crate::digest::Digest;
 use crate::provider::{Provider, Request, ToolSchema};

@@ -251,7 +251,7 @@ impl<A: AnswerReader> Attempt<A> {
             };
         }
         if !self.saw_event {
-            return Err(match excerpt(&self.opening).as_str() {
+            return Err(match excerpt(&without_comments(&self.opening)).as_str() {
                 "" => Failure::cut("the answer is empty"),
                 text => Failure::malformed(format!("the answer is not a stream of events: {text}")),
             });
@@ -355,4 +355,13 @@ fn too_long(_: TooLong) -> Failure {
     Failure::malformed(format!(
         "a line of the answer is longer than {EVENT_LIMIT} bytes"
     ))
+}
+
+/// What a body holds besides the comments of an event stream, which keep connections alive.
+fn without_comments(body: &[u8]) -> Vec<u8> {
+    body.split_inclusive(|byte| matches!(byte, b'\n' | b'\r'))
+        .filter(|line| !line.starts_with(b":"))
+        .flatten()
+        .copied()
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! The file format of recordings (DESIGN §13, Recording).
+//! The file format of recordings.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Programs of the host, only those that are granted (DESIGN §5, `process`; §13, Grants).
+//! Programs of the host, only those that are granted.
 //!
 //! A program gets an argument list, never a shell line of ours; a folder inside the granted one; an
 //! environment that is built up from nothing; no terminal, so that nothing can ask a person behind

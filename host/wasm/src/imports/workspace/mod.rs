@@ -1,4 +1,4 @@
-//! The files of a session, only in granted folders (DESIGN §5, `workspace`; §13, Grants).
+//! The files of a session, only in granted folders.
 //!
 //! A path is walked one name at a time, each relative to the handle of the folder before it and
 //! never through a link the system would follow by itself: links are read and walked here. So

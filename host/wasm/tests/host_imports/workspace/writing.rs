@@ -254,7 +254,7 @@ async fn of_many_creators_of_one_file_one_wins() {
     }
 }
 
-/// Fault B-ED-06: a program rewrites the file an edit is about.
+/// A program rewrites the file an edit is about.
 #[tokio::test]
 async fn an_edit_beside_a_program_that_rewrites_the_file_loses_nothing() {
     let scratch = Scratch::new();
@@ -282,7 +282,7 @@ async fn an_edit_beside_a_program_that_rewrites_the_file_loses_nothing() {
     assert_eq!(scratch.tree(), ["ws", "ws/a.txt"]);
 }
 
-/// Readers see the old or the new bytes, never a part (fault B-ED-07).
+/// Readers see the old or the new bytes, never a part.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_never_see_half_a_file() {
     let scratch = Scratch::new();
@@ -325,7 +325,7 @@ async fn a_write_that_fails_leaves_nothing_behind() {
     assert_eq!(scratch.tree(), [""; 0]);
 }
 
-/// Fault B-ED-07: the process is killed while it writes.
+/// The process is killed while it writes.
 #[test]
 fn a_killed_writer_leaves_a_whole_file_with_its_mode() {
     const FOLDER: &str = "TEST_KILLED_WRITER";
