@@ -63,13 +63,21 @@ fn assert_prompt(example: &str, home: &Home) {
     settings.set_snapshot_path(folder);
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.add_filter(&regex::escape(&work.display().to_string()), "[directory]");
-    settings.add_filter(r"\d{4}-\d\d-\d\d", "[date]");
-    settings.add_filter(
-        r"on [a-z]+ [a-z0-9_]+\.\n</context>",
-        "on [platform].\n</context>",
-    );
-    settings.bind(|| insta::assert_snapshot!("prompt", parts.join("\n\n────\n\n")));
+    let prompt = parts
+        .join("\n\n────\n\n")
+        .replace(&work.display().to_string(), "[directory]");
+    settings.bind(|| insta::assert_snapshot!("prompt", without_today(&prompt)));
+}
+
+/// The one line that differs from day to day and from machine to machine.
+fn without_today(prompt: &str) -> String {
+    let lines = prompt
+        .lines()
+        .map(|line| match line.starts_with("It is 2") {
+            true => "It is [date], on [platform].",
+            false => line,
+        });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn with_project() -> Home {
