@@ -82,6 +82,14 @@ impl Workspace {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).args(arguments);
         command.env("CARGO_TARGET_DIR", &self.target);
+        // What cargo tells this program about itself is no business of the build: some build
+        // scripts would take it for a change.
+        for (name, _) in env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&*name);
+            }
+        }
         // Where the binary's build script looks anyway is not said: saying it would count as a
         // change against builds that cargo was asked for directly.
         if self.target != self.root.join("target") {

@@ -22,7 +22,7 @@ pub enum Lifetime {
 pub enum Content {
     /// Known now.
     Fixed(String),
-    /// Asked for with a [`Question`].
+    /// Asked for with a [`Question`](super::Question).
     Computed,
 }
 
