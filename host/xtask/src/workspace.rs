@@ -82,11 +82,6 @@ impl Workspace {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).args(arguments);
         command.env("CARGO_TARGET_DIR", &self.target);
-        // Where the binary's build script looks anyway is not said: saying it would count as a
-        // change against builds that cargo was asked for directly.
-        if self.target != self.root.join("target") {
-            command.env("RADDLE_COMPONENTS", self.components());
-        }
         command
     }
 
