@@ -90,11 +90,6 @@ impl Workspace {
                 command.env_remove(&*name);
             }
         }
-        // Where the binary's build script looks anyway is not said: saying it would count as a
-        // change against builds that cargo was asked for directly.
-        if self.target != self.root.join("target") {
-            command.env("RADDLE_COMPONENTS", self.components());
-        }
         command
     }
 
