@@ -14,7 +14,7 @@ use crate::conversation::find;
 use crate::deployment;
 use crate::failure::Failure;
 use crate::model;
-use crate::report::Finding;
+use crate::report::{Finding, counted};
 use crate::terminal::{Screen, print, print_json, shortened};
 
 /// Reads what the command asks for.
@@ -112,8 +112,8 @@ async fn verify_requests(
         .map_err(anyhow::Error::from)?;
     if found.mismatches.is_empty() {
         return print(&format!(
-            "{} requests rebuilt, byte for byte as they were sent\n",
-            found.requests
+            "{} rebuilt, byte for byte as sent\n",
+            counted(found.requests, "request")
         ));
     }
     let findings = found.mismatches.iter().map(|mismatch| {

@@ -385,7 +385,7 @@ fn a_killed_process_loses_no_event() {
     assert!(replayed.contains("I will ask the shell."), "{replayed}");
     assert!(
         home.good(["session", "verify", id])
-            .starts_with("1 requests rebuilt")
+            .starts_with("1 request rebuilt")
     );
 }
 
