@@ -22,7 +22,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
     log::start();
-    match commands::run(&arguments) {
+    match commands::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::complain(&failure);

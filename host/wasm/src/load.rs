@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use raddle_core::digest::Digest;
@@ -132,6 +132,10 @@ struct Shared {
     instances: Arc<Semaphore>,
 }
 
+/// The components of plugins that load together: one in several plugins is one in memory.
+#[derive(Default)]
+struct Components(Mutex<BTreeMap<Digest, Arc<Mutex<Option<Component>>>>>);
+
 /// A message from a loading thread.
 enum Event {
     Compiling(usize),
@@ -178,16 +182,17 @@ impl Runtime {
         let specs = Arc::new(specs);
         let (events, mut told) = mpsc::unbounded_channel();
         let next = Arc::new(AtomicUsize::new(0));
+        let components = Arc::new(Components::default());
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..threads.min(specs.len()) {
             let (shared, specs) = (self.shared.clone(), specs.clone());
-            let (events, next) = (events.clone(), next.clone());
+            let (events, next, components) = (events.clone(), next.clone(), components.clone());
             tokio::task::spawn_blocking(move || {
                 while let Some((index, spec)) = take(&next, &specs) {
                     let compiling = || {
                         let _ = events.send(Event::Compiling(index));
                     };
-                    let result = Box::new(shared.load(spec, &compiling));
+                    let result = Box::new(shared.load(spec, &components, &compiling));
                     if events.send(Event::Finished(index, result)).is_err() {
                         return;
                     }
@@ -234,7 +239,9 @@ impl Runtime {
     ///
     /// It cannot be read, or is not a component.
     pub fn inspect(&self, component: &ComponentSource) -> Result<ComponentInfo, LoadReason> {
-        let (digest, component) = self.shared.compiled(component, None, &|| ())?;
+        let (digest, component) =
+            self.shared
+                .compiled(component, None, &Components::default(), &|| ())?;
         let surface = Surface::of(&component);
         Ok(ComponentInfo {
             digest,
@@ -242,6 +249,28 @@ impl Runtime {
             imports: surface.imports,
         })
     }
+}
+
+impl Components {
+    /// The component with this digest: the one that is there, or what `make` gives. Who needs the
+    /// same one meanwhile waits for it.
+    fn get<E>(
+        &self,
+        digest: Digest,
+        make: impl FnOnce() -> Result<Component, E>,
+    ) -> Result<Component, E> {
+        let place = Arc::clone(locked(&self.0).entry(digest).or_default());
+        let mut place = locked(&place);
+        match &*place {
+            Some(component) => Ok(component.clone()),
+            None => Ok(place.insert(make()?).clone()),
+        }
+    }
+}
+
+/// A panic while it was locked left nothing half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The next specification that no thread has taken.
@@ -254,10 +283,11 @@ impl Shared {
     fn load(
         &self,
         spec: &PluginSpec,
+        components: &Components,
         compiling: &dyn Fn(),
     ) -> Result<LoadedPlugin, Vec<LoadReason>> {
         let (digest, component) = self
-            .compiled(&spec.component, spec.digest, compiling)
+            .compiled(&spec.component, spec.digest, components, compiling)
             .map_err(|fault| vec![fault])?;
         let surface = Surface::of(&component);
         let mut faults = contract::faults(&component, &surface, &spec.grants);
@@ -313,11 +343,12 @@ impl Shared {
         Ok(self.http_linker.get_or_init(|| linker))
     }
 
-    /// A component from the cache, or compiled and kept there.
+    /// A component that another plugin has too, or from the cache, or compiled and kept there.
     fn compiled(
         &self,
         source: &ComponentSource,
         digest: Option<Digest>,
+        components: &Components,
         compiling: &dyn Fn(),
     ) -> Result<(Digest, Component), LoadReason> {
         let known = digest.or_else(|| match (source, &self.cache) {
@@ -325,29 +356,25 @@ impl Shared {
             _ => None,
         });
         if let Some(digest) = known
-            && let Some(component) = self.cached(&digest)
+            && let Ok(component) = components.get(digest, || self.cached(&digest).ok_or(()))
         {
             return Ok((digest, component));
         }
         let bytes = self.read(source)?;
-        let digest = match digest {
-            Some(digest) => digest,
-            None => self.digest(source, &bytes),
-        };
-        if known != Some(digest)
-            && let Some(component) = self.cached(&digest)
-        {
-            return Ok((digest, component));
-        }
-        check_preamble(&bytes)?;
-        compiling();
-        let component =
-            Component::from_binary(&self.engine, &bytes).map_err(|error| LoadReason::Invalid {
+        let digest = digest.unwrap_or_else(|| self.digest(source, &bytes));
+        let compile = || {
+            check_preamble(&bytes)?;
+            compiling();
+            let component = Component::from_binary(&self.engine, &bytes);
+            let component = component.map_err(|error| LoadReason::Invalid {
                 message: format!("{error:#}"),
             })?;
-        if let Some(cache) = &self.cache {
-            cache.put(&digest, &component);
-        }
+            if let Some(cache) = &self.cache {
+                cache.put(&digest, &component);
+            }
+            Ok(component)
+        };
+        let component = components.get(digest, || self.cached(&digest).map_or_else(compile, Ok))?;
         Ok((digest, component))
     }
 

@@ -17,7 +17,7 @@ use crate::config::{self, Config};
 use crate::failure::Failure;
 
 /// Does what the command line says.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let place = Place::of(&arguments.place)?;
     if let Command::Init = arguments.command {
         return init::run(&place);
@@ -28,22 +28,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()
         .context("no threads can be started")?;
-    let done = runtime.block_on(async {
-        match &arguments.command {
-            Command::Init => Ok(()),
-            Command::Run(arguments) => run::run(arguments, &place).await,
-            Command::Exec(arguments) => exec::run(arguments, &place).await,
-            Command::Prompt(arguments) => prompt::run(arguments, &place).await,
-            Command::Check(arguments) => check::run(arguments.json, &place).await,
-            Command::Plugin(PluginCommand::Inspect { plugin, json }) => {
-                plugin::inspect(plugin, *json, &place).await
-            }
-            Command::Session(command) => session::run(command, &place).await,
-        }
-    });
+    // On a worker thread: what it waits for mostly happens there, and need not wake another.
+    let done = runtime.spawn(async move { serve(&arguments.command, &place).await });
+    let done = runtime.block_on(done);
     // A thread that waits for the keyboard must not keep the process.
     runtime.shutdown_background();
-    done
+    done.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(error) => Err(Failure::Unable(error.into())),
+    })
+}
+
+async fn serve(command: &Command, place: &Place) -> Result<(), Failure> {
+    match command {
+        Command::Init => Ok(()),
+        Command::Run(arguments) => run::run(arguments, place).await,
+        Command::Exec(arguments) => exec::run(arguments, place).await,
+        Command::Prompt(arguments) => prompt::run(arguments, place).await,
+        Command::Check(arguments) => check::run(arguments.json, place).await,
+        Command::Plugin(PluginCommand::Inspect { plugin, json }) => {
+            plugin::inspect(plugin, *json, place).await
+        }
+        Command::Session(command) => session::run(command, place).await,
+    }
 }
 
 /// Where a command works.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use futures::future::{BoxFuture, FutureExt as _};
+
 use crate::prompt::TailEntry;
 use crate::session::{EndCause, Event, EventData, Generation, Transcript};
 use crate::store::{SessionHeader, Store, StoreError};
@@ -17,11 +19,19 @@ pub trait Observer: Send + Sync {
 }
 
 /// Owns one session: the only writer of its log, and the keeper of what is folded from it.
+///
+/// An event is recorded at once, in memory, and becomes durable with the next commit: together
+/// with others, and beside work that need not wait for it. Whatever acts outside the session (a
+/// tool, a question to the user, the end of a run) comes after a commit.
 pub struct Controller {
     store: Arc<dyn Store>,
     header: SessionHeader,
     announcer: Arc<Announcer>,
     seq: u64,
+    /// Recorded and not yet on the way to the store.
+    recorded: Vec<Event>,
+    /// On the way to the store. Kept here, so that a commit that is dropped can be taken up again.
+    writing: Option<BoxFuture<'static, Result<Vec<Event>, StoreError>>>,
     transcript: Transcript,
     generation: Option<Generation>,
     tail: BTreeMap<String, TailEntry>,
@@ -79,7 +89,8 @@ impl Controller {
             ends.push(EventData::RunEnded {
                 cause: EndCause::Interrupted,
             });
-            controller.append(ends).await?;
+            controller.record(ends);
+            controller.commit().await?;
         }
         Ok(controller)
     }
@@ -132,22 +143,39 @@ impl Controller {
         self.announcer.step.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Appends events to the log, all or none; when it returns they are durable and folded.
-    pub async fn append(&mut self, data: Vec<EventData>) -> Result<(), StoreError> {
-        if data.is_empty() {
-            return Ok(());
+    /// Records events: they are folded now, and durable and shown after the next [`commit`].
+    ///
+    /// [`commit`]: Self::commit
+    pub(crate) fn record(&mut self, data: impl IntoIterator<Item = EventData>) {
+        for data in data {
+            let event = self.announcer.stamp(self.seq + 1, data);
+            self.fold(&event);
+            self.recorded.push(event);
         }
-        let events: Vec<Event> = data
-            .into_iter()
-            .zip(self.seq + 1..)
-            .map(|(data, seq)| self.announcer.stamp(seq, data))
-            .collect();
-        self.store.append(&self.header.id, &events).await?;
-        for event in &events {
-            self.fold(event);
-            self.announcer.observer.event(event);
+    }
+
+    /// Makes what was recorded durable, all or none, and shows it.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be written: nothing more can be done in this session.
+    pub(crate) async fn commit(&mut self) -> Result<(), StoreError> {
+        loop {
+            let writing = match &mut self.writing {
+                Some(writing) => writing,
+                None if self.recorded.is_empty() => return Ok(()),
+                none => none.insert(write(
+                    Arc::clone(&self.store),
+                    self.header.id.clone(),
+                    std::mem::take(&mut self.recorded),
+                )),
+            };
+            let written = writing.await;
+            self.writing = None;
+            for event in &written? {
+                self.announcer.observer.event(event);
+            }
         }
-        Ok(())
     }
 
     /// Results for all calls that have none: every call is answered.
@@ -181,6 +209,8 @@ impl Controller {
             header,
             announcer,
             seq: 0,
+            recorded: Vec::new(),
+            writing: None,
             transcript: Transcript::default(),
             generation: None,
             tail: BTreeMap::new(),
@@ -205,6 +235,18 @@ impl Controller {
         }
         self.transcript.apply(event);
     }
+}
+
+fn write(
+    store: Arc<dyn Store>,
+    session: String,
+    events: Vec<Event>,
+) -> BoxFuture<'static, Result<Vec<Event>, StoreError>> {
+    async move {
+        store.append(&session, &events).await?;
+        Ok(events)
+    }
+    .boxed()
 }
 
 impl Announcer {

@@ -96,7 +96,7 @@ impl Agent {
             Ok(cause) => cause,
             Err(RunError::Store(error)) => return Err(error),
             Err(error) => {
-                self.fail(&error).await?;
+                self.fail(&error);
                 EndCause::Failed
             }
         };

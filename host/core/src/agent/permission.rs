@@ -134,15 +134,22 @@ impl Permissions {
     }
 
     /// Decides about one call; may wait for the user.
-    pub async fn decide(&self, plugin: &str, tool: &Tool, arguments: &Value) -> Decision {
-        match self.action(tool, arguments) {
+    pub(crate) async fn decide(
+        &self,
+        action: (Action, &'static str),
+        plugin: &str,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> Decision {
+        match action {
             (Action::Allow, by) => Decision { allowed: true, by },
             (Action::Deny, by) => Decision { allowed: false, by },
             (Action::Ask, _) => self.ask(plugin, tool, arguments).await,
         }
     }
 
-    fn action(&self, tool: &Tool, arguments: &Value) -> (Action, &'static str) {
+    /// What the rules say about one call, and what said it: `rule`, or `hint` (it only reads).
+    pub(crate) fn action(&self, tool: &Tool, arguments: &Value) -> (Action, &'static str) {
         let rule = self
             .rules
             .iter()

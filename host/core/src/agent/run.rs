@@ -40,7 +40,7 @@ impl Agent {
             let calls: Vec<ToolCall> = answer.calls().cloned().collect();
             if answer.is_cut() {
                 cuts += 1;
-                self.refuse_calls_of_cut_answer().await?;
+                self.refuse_calls_of_cut_answer();
                 if calls.is_empty() || cuts == CUTS {
                     return Ok(EndCause::Cut);
                 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use futures::future::join;
 
 use super::run::RunError;
 use super::tools::Batch;
@@ -62,7 +63,7 @@ impl Agent {
         limit.is_some_and(|limit| self.controller.step() >= limit)
     }
 
-    /// The exact prompt of the next request. What is new of it is logged, together with what
+    /// The exact prompt of the next request. What is new of it is recorded, together with what
     /// opens the run.
     pub(super) async fn assemble(&mut self) -> Result<Assembly, RunError> {
         self.controller.begin_step();
@@ -72,7 +73,7 @@ impl Agent {
         let assembly = match assembled {
             Ok(assembly) => assembly,
             Err(error) => {
-                self.controller.append(news).await?;
+                self.controller.record(news);
                 return Err(error.into());
             }
         };
@@ -84,12 +85,15 @@ impl Agent {
             text: entry.text.to_string(),
         }));
         news.extend(message);
-        self.controller.append(news).await?;
+        self.controller.record(news);
         Ok(assembly)
     }
 
-    /// Sends the request and takes the answer in: events as they come, the whole answer logged
+    /// Sends the request and takes the answer in: events as they come, the whole answer recorded
     /// together with the calls it makes. A cancelled or broken answer keeps what was said.
+    ///
+    /// What was recorded so far is made durable while the request is under way, and shown before
+    /// the first piece of the answer.
     pub(super) async fn ask(
         &mut self,
         assembly: &Assembly,
@@ -117,10 +121,13 @@ impl Agent {
                 biased;
                 () = cancel.cancelled() => {
                     let message = partial(said, Finish::Cancelled);
-                    self.log_answer(message.clone(), digest, None).await?;
+                    self.record_answer(message.clone(), digest, None);
                     return Ok(message);
                 }
-                event = stream.next() => event,
+                (event, committed) = join(stream.next(), self.controller.commit()) => {
+                    committed?;
+                    event
+                }
             };
             match event {
                 Some(Ok(StreamEvent::Text(text))) => {
@@ -133,12 +140,11 @@ impl Agent {
                 }),
                 Some(Ok(StreamEvent::Done(Completion { message, usage, .. }))) => {
                     let usage = usage.map(EventData::Usage);
-                    self.log_answer(message.clone(), digest, usage).await?;
+                    self.record_answer(message.clone(), digest, usage);
                     return Ok(message);
                 }
                 Some(Err(error)) => {
-                    self.log_answer(partial(said, Finish::Broken), digest, None)
-                        .await?;
+                    self.record_answer(partial(said, Finish::Broken), digest, None);
                     return Err(error.into());
                 }
                 None => {
@@ -162,16 +168,19 @@ impl Agent {
         let mut prepared = Vec::with_capacity(calls.len());
         for call in calls {
             let shown = assembly.tools().iter().any(|tool| tool.name == call.name);
+            let checked = self.tools.check(call, shown);
+            if checked.is_question() {
+                self.controller.commit().await?;
+            }
             let (call, decision) = tokio::select! {
                 biased;
                 () = cancel.cancelled() => break,
-                decided = self.tools.prepare(call, shown) => decided,
+                decided = self.tools.decide(checked) => decided,
             };
             prepared.push(call);
-            self.controller
-                .append(decision.into_iter().collect())
-                .await?;
+            self.controller.record(decision);
         }
+        self.controller.commit().await?;
         let mut terminated = !prepared.is_empty();
         if prepared.len() == calls.len() {
             let mut batch = Batch::start(prepared, &self.context(), &self.caller);
@@ -183,7 +192,10 @@ impl Agent {
                 };
                 let Some(finished) = finished else { break };
                 terminated &= finished.terminate;
-                self.controller.append(vec![finished.result]).await?;
+                self.controller.record([finished.result]);
+                if !batch.is_done() {
+                    self.controller.commit().await?;
+                }
             }
             batch.cancel().await;
         }
@@ -194,20 +206,20 @@ impl Agent {
         };
         let unanswered = self.controller.answer_open(code, message);
         terminated &= unanswered.is_empty();
-        self.controller.append(unanswered).await?;
+        self.controller.record(unanswered);
         Ok(terminated)
     }
 
     /// Answers the calls of an answer that was cut: half a call must never run.
-    pub(super) async fn refuse_calls_of_cut_answer(&mut self) -> Result<(), StoreError> {
+    pub(super) fn refuse_calls_of_cut_answer(&mut self) {
         let refusals = self.controller.answer_open(
             "cut",
             "the answer was cut by the output limit: no call of it ran",
         );
-        self.controller.append(refusals).await
+        self.controller.record(refusals);
     }
 
-    pub(super) async fn fail(&mut self, error: &RunError) -> Result<(), StoreError> {
+    pub(super) fn fail(&mut self, error: &RunError) {
         let code = match error {
             RunError::Prompt(_) => "prompt",
             RunError::Provider(error) => error.kind.code(),
@@ -217,7 +229,7 @@ impl Agent {
             code: code.to_owned(),
             message: error.to_string(),
         };
-        self.controller.append(vec![event]).await
+        self.controller.record([event]);
     }
 
     pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
@@ -227,11 +239,8 @@ impl Agent {
             .last_answer()
             .unwrap_or_default();
         self.controller
-            .append(vec![
-                EventData::RunEnded { cause },
-                EventData::Done { message },
-            ])
-            .await
+            .record([EventData::RunEnded { cause }, EventData::Done { message }]);
+        self.controller.commit().await
     }
 
     /// The context of the current step, with everything in it; what is asked for a longer
@@ -297,14 +306,15 @@ impl Agent {
         }
     }
 
-    async fn log_answer(
+    fn record_answer(
         &mut self,
         message: AssistantMessage,
         request: Digest,
         usage: Option<EventData>,
-    ) -> Result<(), StoreError> {
+    ) {
         if message.parts.is_empty() {
-            return self.controller.append(usage.into_iter().collect()).await;
+            self.controller.record(usage);
+            return;
         }
         let calls: Vec<EventData> = message
             .calls()
@@ -312,7 +322,7 @@ impl Agent {
             .collect();
         let answer = EventData::AssistantMessage { message, request };
         let events = std::iter::once(answer).chain(usage).chain(calls);
-        self.controller.append(events.collect()).await
+        self.controller.record(events);
     }
 
     fn show(&self, event: EventData) {

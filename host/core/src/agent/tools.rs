@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::arguments;
-use super::permission::{Decision, Permissions};
+use super::permission::{Action, Decision, Permissions};
 use crate::message::ToolCall;
 use crate::plugins::{
     Caller, Context, Fault, Invocation, Outcome, Plugin, PluginError, Reply, Tool,
 };
-use crate::registry::Registry;
+use crate::registry::{Registry, ToolEntry};
 use crate::session::EventData;
 use crate::wire;
 
@@ -21,6 +21,24 @@ use crate::wire;
 pub(crate) struct ToolRunner {
     registry: Arc<Registry>,
     permissions: Permissions,
+}
+
+/// A call that was looked up and checked.
+pub(crate) struct Checked<'a> {
+    call: &'a ToolCall,
+    verdict: Verdict<'a>,
+}
+
+enum Verdict<'a> {
+    /// The record that says why it does not run.
+    Refused(String),
+    Good {
+        entry: &'a ToolEntry,
+        plugin: &'a Arc<dyn Plugin>,
+        arguments: Value,
+        /// What the rules say, and by what.
+        action: (Action, &'static str),
+    },
 }
 
 /// A call that was looked up, checked and decided: what remains is to run it, or to answer with
@@ -40,6 +58,7 @@ struct Work {
 
 /// A running batch. Dropping it cancels what still runs.
 pub(crate) struct Batch {
+    running: usize,
     tasks: JoinSet<()>,
     finished: mpsc::UnboundedReceiver<Finished>,
 }
@@ -77,35 +96,54 @@ impl ToolRunner {
         }
     }
 
-    /// Looks a call up among the tools the model was `shown`, checks its arguments against the
-    /// schema and decides whether it may run. The event says how that was decided.
-    pub(crate) async fn prepare(
-        &self,
-        call: &ToolCall,
-        shown: bool,
-    ) -> (Prepared, Option<EventData>) {
+    /// Looks a call up among the tools the model was `shown`, and checks its arguments against
+    /// the schema.
+    pub(crate) fn check<'a>(&'a self, call: &'a ToolCall, shown: bool) -> Checked<'a> {
+        let entry = self.registry.tool(&call.name).filter(|_| shown);
+        let found = entry.and_then(|entry| Some((entry, self.registry.plugin(&entry.plugin)?)));
+        let verdict = match found {
+            None => {
+                let message = format!("there is no tool `{}`", call.name);
+                Verdict::Refused(wire::error_record("unknown-tool", &message))
+            }
+            Some((entry, plugin)) => match arguments::check(entry, &call.arguments) {
+                Ok(arguments) => Verdict::Good {
+                    entry,
+                    plugin,
+                    action: self.permissions.action(&entry.tool, &arguments),
+                    arguments,
+                },
+                Err(bad) => {
+                    let parameters = &entry.tool.parameters;
+                    let record = wire::argument_error_record(bad.code, &bad.message, parameters);
+                    Verdict::Refused(record)
+                }
+            },
+        };
+        Checked { call, verdict }
+    }
+
+    /// Decides whether a call may run; may wait for the user. The event says how that was
+    /// decided.
+    pub(crate) async fn decide(&self, checked: Checked<'_>) -> (Prepared, Option<EventData>) {
+        let call = checked.call;
         let refused = |record| Prepared {
             call: call.clone(),
             work: Err(record),
         };
-        let entry = self.registry.tool(&call.name).filter(|_| shown);
-        let Some((entry, plugin)) =
-            entry.and_then(|entry| Some((entry, self.registry.plugin(&entry.plugin)?)))
-        else {
-            let message = format!("there is no tool `{}`", call.name);
-            return (refused(wire::error_record("unknown-tool", &message)), None);
+        let (entry, plugin, arguments, action) = match checked.verdict {
+            Verdict::Refused(record) => return (refused(record), None),
+            Verdict::Good {
+                entry,
+                plugin,
+                arguments,
+                action,
+            } => (entry, plugin, arguments, action),
         };
         let tool = &entry.tool;
-        let arguments = match arguments::check(entry, &call.arguments) {
-            Ok(arguments) => arguments,
-            Err(bad) => {
-                let record = wire::argument_error_record(bad.code, &bad.message, &tool.parameters);
-                return (refused(record), None);
-            }
-        };
         let decision = self
             .permissions
-            .decide(&entry.plugin, tool, &arguments)
+            .decide(action, &entry.plugin, tool, &arguments)
             .await;
         let prepared = if decision.allowed {
             Prepared {
@@ -125,9 +163,23 @@ impl ToolRunner {
     }
 }
 
+impl Checked<'_> {
+    /// Whether the user will be asked about it.
+    pub(crate) fn is_question(&self) -> bool {
+        matches!(
+            self.verdict,
+            Verdict::Good {
+                action: (Action::Ask, _),
+                ..
+            }
+        )
+    }
+}
+
 impl Batch {
     /// Starts prepared calls: all at once, but those of one queue one after another.
     pub(crate) fn start(calls: Vec<Prepared>, context: &Context, caller: &Caller) -> Self {
+        let running = calls.len();
         let names: Vec<String> = calls.iter().map(|call| call.call.name.clone()).collect();
         let mut queues: Vec<Vec<(Prepared, Vec<String>)>> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -160,12 +212,23 @@ impl Batch {
                 }
             });
         }
-        Self { tasks, finished }
+        Self {
+            running,
+            tasks,
+            finished,
+        }
     }
 
     /// The next call that ends; `None` when all have.
     pub(crate) async fn next(&mut self) -> Option<Finished> {
-        self.finished.recv().await
+        let finished = self.finished.recv().await?;
+        self.running -= 1;
+        Some(finished)
+    }
+
+    /// Whether all calls have ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.running == 0
     }
 
     /// Ends what still runs and waits until it has: what a call holds (child processes, files)
