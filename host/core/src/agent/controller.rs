@@ -154,6 +154,11 @@ impl Controller {
         }
     }
 
+    /// Whether everything that was recorded is durable.
+    pub(crate) fn is_committed(&self) -> bool {
+        self.writing.is_none() && self.recorded.is_empty()
+    }
+
     /// Makes what was recorded durable, all or none, and shows it.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use futures::future::join;
 
 use super::run::RunError;
 use super::tools::Batch;
-use super::{Agent, Cancel};
+use super::{Agent, Cancel, Controller};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, Finish, Part, ToolCall};
 use crate::plugins::{Context, Fact};
@@ -124,7 +124,7 @@ impl Agent {
                     self.record_answer(message.clone(), digest, None);
                     return Ok(message);
                 }
-                (event, committed) = join(stream.next(), self.controller.commit()) => {
+                (event, committed) = join(stream.next(), commit_later(&mut self.controller)) => {
                     committed?;
                     event
                 }
@@ -328,6 +328,15 @@ impl Agent {
     fn show(&self, event: EventData) {
         self.controller.announcer().show(event);
     }
+}
+
+/// Commits when the request is on its way: the log has time, the model service has not.
+async fn commit_later(controller: &mut Controller) -> Result<(), StoreError> {
+    if controller.is_committed() {
+        return Ok(());
+    }
+    tokio::task::yield_now().await;
+    controller.commit().await
 }
 
 fn partial(text: String, finish: Finish) -> AssistantMessage {
