@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use raddle_core::agent::{Action, Answer, Asker, Cancel, Question, Rule};
+use raddle_core::agent::{Action, Answer, Asker, Cancel, Controller, Question, Rule};
 use raddle_core::message::Message;
 use raddle_core::plugins::{Fault, Lifetime, PluginError};
+use raddle_core::prompt::Dynamic;
 use raddle_core::provider::{ProviderError, ProviderErrorKind};
 use raddle_core::session::{EndCause, EventData, verify};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use crate::support::{MemoryPlugin, Model, Seen, Stage, Turn, said};
+use crate::support::{MemoryPlugin, Model, Seen, Stage, Still, Turn, said};
 
 const ALLOW: &str = "**";
 
@@ -574,6 +575,77 @@ async fn another_prompt_under_a_session_is_a_named_cache_break() {
     assert_eq!(broken.plugin.as_deref(), Some("voice"));
     assert_eq!(broken.name.as_deref(), Some("voice"));
     assert_eq!(broken.at, "Speak s".len());
+}
+
+/// Within a process the prefix changes only where the deployment wants short-lived text in it.
+#[tokio::test]
+async fn words_that_leave_the_prompt_within_a_process_are_named_with_their_plugin() {
+    let note = MemoryPlugin::new("notes")
+        .computed_section("note", Lifetime::Step)
+        .answering(|_, context| Ok((context.step == Some(1)).then(|| "Only once.".to_owned())));
+    let mut stage = Stage::with([echo(), note]);
+    stage.dynamic = Dynamic::Inline;
+    stage.rules = allow_all();
+    let model = Model::told([
+        Turn::Call(vec![("echo", r#"{"path":"a"}"#)]),
+        Turn::Say("done"),
+    ]);
+    let mut agent = stage.start(&model).await;
+    agent.run("go", &Cancel::new()).await.unwrap();
+    let events = stage.seen.all();
+    let broken = events.iter().find_map(|event| match event {
+        EventData::CacheBreak(broken) => Some(broken),
+        _ => None,
+    });
+    let broken = broken.unwrap();
+    assert_eq!(broken.plugin.as_deref(), Some("notes"));
+    assert_eq!(broken.name.as_deref(), Some("note"));
+    assert_eq!(broken.at, 0);
+}
+
+#[tokio::test]
+async fn a_session_with_a_damaged_event_is_verified_as_far_as_it_goes_and_not_gone_on_with() {
+    let mut stage = Stage::with([echo()]);
+    stage.rules = allow_all();
+    let model = Model::told(["one", "two", "three"].map(Turn::Say));
+    let mut agent = stage.start(&model).await;
+    for message in ["first", "second", "third"] {
+        agent.run(message, &Cancel::new()).await.unwrap();
+    }
+    drop(agent);
+    let database = rusqlite::Connection::open(stage.folder.path().join("sessions.db")).unwrap();
+    let change = |set: &str, text: &str| {
+        let event = format!("UPDATE event SET {set} WHERE data LIKE '%{text}%'");
+        assert!(database.execute(&event, []).unwrap() > 0);
+    };
+    let reasons = async || {
+        let found = verify(&*stage.store, &model, "s1").await.unwrap();
+        assert_eq!(found.requests, 3, "what can be read is looked at");
+        let reasons = found.mismatches.into_iter().map(|found| found.reason);
+        reasons.collect::<Vec<_>>()
+    };
+    let refused = async || {
+        let (still, seen) = (Arc::new(Still), Arc::new(stage.seen.clone()));
+        let opened = Controller::open(Arc::clone(&stage.store), "s1", still, seen).await;
+        opened.err().map(|error| error.to_string())
+    };
+
+    // A type of a newer release: no fault until a request turns out to have held what it said.
+    change("type = 'run.remarked'", "answered");
+    assert_eq!(reasons().await, [""; 0]);
+    let told = refused().await.unwrap();
+    assert!(
+        told.contains("its type `run.remarked` is not known here"),
+        "{told}"
+    );
+    change("type = 'run.ended'", "answered");
+    assert_eq!(refused().await, None);
+
+    // Told once, although two requests can no longer be rebuilt.
+    change("data = '{}'", "second");
+    assert_eq!(reasons().await, ["missing field `text`"]);
+    let told = refused().await.unwrap();
+    assert!(told.ends_with("missing field `text`"), "{told}");
 }
 
 #[tokio::test]

@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    good
-  1    the thing checked is bad: the deployment, a prompt, a session
-  2    used wrongly
+  1    the thing checked is bad: a deployment, a component, a recording, a session
+  2    used wrongly: an argument, or what it names is not there
   3    could not: the model service, the network or the disk
-  4    stopped: denied, or waiting for the user
+  4    stopped: a call was denied, or a limit was reached
   130  interrupted";
 
 /// Agents whose every word and tool comes from plugins.
 #[derive(Debug, Parser)]
-#[command(name = "raddle", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "raddle", version, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     /// Where and for which deployment.
     #[command(flatten)]
@@ -25,10 +25,26 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+impl Arguments {
+    /// What the process was called with. Asked for help, or called wrongly, it ends here.
+    pub(crate) fn of_process() -> Self {
+        let matches = with_exit_codes(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Every command's help ends with what it can exit with.
+fn with_exit_codes(command: clap::Command) -> clap::Command {
+    command
+        .after_help(EXIT_CODES)
+        .mut_subcommands(with_exit_codes)
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArguments {
-    /// The deployment; without it the nearest raddle.toml, upward from the directory
+    /// The deployment's file, to read or for `init` to write; without it raddle.toml: the nearest
+    /// one, upward from the directory, or for `init` the one in it
     #[arg(short, long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
     /// Directory of the session, `<session>` in grants; without it the current one
@@ -39,25 +55,21 @@ pub(crate) struct PlaceArguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write a small deployment to start from
+    /// Write a small deployment to start from: raddle.toml, or the file of `--config`
     Init,
     /// Talk to the agent in the terminal
-    #[command(after_help = EXIT_CODES)]
     Run(RunArguments),
     /// Run the agent once, for scripts
-    #[command(after_help = EXIT_CODES)]
     Exec(ExecArguments),
     /// Show the exact prompt, and why it is so
-    #[command(after_help = EXIT_CODES)]
     Prompt(PromptArguments),
     /// Check the deployment: config, grants, contracts, ownership, restated facts
-    #[command(after_help = EXIT_CODES)]
     Check(JsonArgument),
     /// Look at plugins
-    #[command(subcommand, after_help = EXIT_CODES)]
+    #[command(subcommand)]
     Plugin(PluginCommand),
     /// Look at sessions
-    #[command(subcommand, after_help = EXIT_CODES)]
+    #[command(subcommand)]
     Session(SessionCommand),
 }
 

@@ -1,6 +1,5 @@
 //! A session that is talked to: its agent, and what became of each run.
 
-use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::config::Config;
 use crate::deployment::{self, Deployment};
 use crate::failure::Failure;
+use crate::lock::Lock;
 use crate::model::Link;
 use crate::surroundings::Machine;
 
@@ -29,7 +29,7 @@ pub(crate) struct Sessions {
 pub(crate) struct Opened {
     controller: Controller,
     watch: Arc<Watch>,
-    lock: File,
+    lock: Lock,
 }
 
 /// The sessions, as soon as they are open.
@@ -39,9 +39,7 @@ pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
 pub(crate) struct Conversation {
     agent: Agent,
     watch: Arc<Watch>,
-    /// Held for as long as the session is open; the system gives it back even when the process
-    /// is killed.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// What became of a run.
@@ -102,12 +100,12 @@ impl Sessions {
             variant: "base".to_owned(),
             deployment: Some(deployment.config.file.display().to_string()),
         };
-        let lock = self.lock(&header.id)?;
+        let lock = Lock::take(&self.locks, &header.id)?;
         let watch = Watch::new(observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::start(store, header, Arc::new(Machine), watch.clone()).await;
         Ok(Opened {
-            controller: controller.map_err(anyhow::Error::from)?,
+            controller: controller?,
             watch,
             lock,
         })
@@ -124,7 +122,7 @@ impl Sessions {
             Some(id) => find(&*self.store, id).await?.header.id,
             None => {
                 let file = deployment.config.file.display().to_string();
-                let sessions = self.store.sessions().await.map_err(anyhow::Error::from)?;
+                let sessions = self.store.sessions().await?;
                 let newest = sessions
                     .into_iter()
                     .find(|session| session.header.deployment.as_deref() == Some(&file));
@@ -135,30 +133,15 @@ impl Sessions {
                     .id
             }
         };
-        let lock = self.lock(&id)?;
+        let lock = Lock::take(&self.locks, &id)?;
         let watch = Watch::new(observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
         Ok(Opened {
-            controller: controller.map_err(anyhow::Error::from)?,
+            controller: controller?,
             watch,
             lock,
         })
-    }
-
-    /// Makes sure that nobody else runs the session: its log has one writer.
-    fn lock(&self, id: &str) -> Result<File, Failure> {
-        let path = self.locks.join(id);
-        let place = || format!("{}", path.display());
-        fs::create_dir_all(&self.locks).with_context(place)?;
-        let file = File::create(&path).with_context(place)?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(Failure::Unable(anyhow!(
-                "session `{id}` is in use by another process"
-            ))),
-            Err(TryLockError::Error(error)) => Err(error).with_context(place)?,
-        }
     }
 }
 
@@ -212,9 +195,7 @@ impl Conversation {
         *self.watch.seen() = Seen::default();
         let cause = {
             let run = std::pin::pin!(self.agent.run(message, cancel));
-            until_done(run, cancel)
-                .await?
-                .map_err(anyhow::Error::from)?
+            until_done(run, cancel).await??
         };
         let seen = std::mem::take(&mut *self.watch.seen());
         Ok(Outcome {
@@ -255,7 +236,7 @@ pub(crate) fn finish(outcome: &Outcome) -> Result<(), Failure> {
 
 /// The session whose id is `id` or, alone among all, starts with it.
 pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<SessionSummary, Failure> {
-    let mut sessions = store.sessions().await.map_err(anyhow::Error::from)?;
+    let mut sessions = store.sessions().await?;
     if let Some(exact) = sessions.iter().position(|session| session.header.id == id) {
         return Ok(sessions.swap_remove(exact));
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use raddle_core::agent::{AgentSettings, Rule};
 use raddle_core::plugins::{Environment, Plugin};
-use raddle_core::prompt::template::TemplateFault;
 use raddle_core::prompt::{Prompt, PromptOptions};
 use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
 use raddle_core::store::Store;
@@ -19,7 +18,8 @@ use serde_json::Value;
 use crate::config::{self, Config, Source};
 use crate::failure::Failure;
 use crate::folders;
-use crate::report::{Finding, did_you_mean, listed};
+use crate::model;
+use crate::report::{Finding, did_you_mean, in_order, listed};
 use crate::standard;
 use crate::terminal::CompileProgress;
 
@@ -69,7 +69,6 @@ pub(crate) async fn examine(
     mut faults: Vec<Finding>,
 ) -> Result<Examined, Failure> {
     let incomplete = !faults.is_empty();
-    faults.extend(unknown_plugins(config, without));
     let rules = rules(config, &mut faults);
     let specs: Vec<PluginSpec> = config
         .plugins
@@ -78,7 +77,7 @@ pub(crate) async fn examine(
         .map(|plugin| specification(plugin, config.directory()))
         .collect::<Result<_, _>>()?;
     let progress = CompileProgress::default();
-    let loaded = runtime()?.load(specs, &progress).await;
+    let loaded = runtime(Some(config))?.load(specs, &progress).await;
     progress.finish();
     let mut gathering = Gathering {
         config,
@@ -109,13 +108,17 @@ pub(crate) async fn examine(
 }
 
 impl Deployment {
-    /// Loads everything; any fault is a failure with all of them. Plugins in `without` are left
-    /// out.
+    /// Loads everything; any fault is a failure with all of them. Plugins in `without`, which must
+    /// be there, are left out.
     pub(crate) async fn load(config: Config, without: &[String]) -> Result<Self, Failure> {
+        let unknown = unknown_plugins(&config, without);
+        if !unknown.is_empty() {
+            return Err(Failure::Misuse(unknown.join("; ")));
+        }
         let examined = examine(&config, without, Vec::new()).await?;
         let registry = match examined.registry {
             Some(registry) if examined.faults.is_empty() => registry,
-            _ => return Err(Failure::Bad(sorted(examined.faults))),
+            _ => return Err(Failure::Bad(in_order(examined.faults))),
         };
         Ok(Self {
             registry: Arc::new(registry),
@@ -190,10 +193,16 @@ pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> 
     open_store(&store_path(config)?)
 }
 
-/// The plugin runtime, with its cache in the user's cache folder.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
+/// The plugin runtime, with its cache in the user's cache folder. What programs get of the
+/// environment is the grants' affair, but never a variable that holds a key of `config`.
+pub(crate) fn runtime(config: Option<&Config>) -> Result<Runtime, Failure> {
+    let environment = std::env::vars_os();
     let settings = RuntimeSettings {
         cache_dir: folders::cache().ok(),
+        environment: environment
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .collect(),
+        withheld: model::secret_variables(config.and_then(|config| config.model.as_ref())),
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::new(&settings).map_err(anyhow::Error::from)?;
@@ -258,7 +267,7 @@ impl Gathering<'_> {
             let partial = self.partial;
             for fault in &faults {
                 let blamed = blamed(fault);
-                if !(partial && is_about_absence(fault)) {
+                if !(partial && fault.is_about_absence()) {
                     self.fault(fault.plugin(), registry_finding(self.config, fault));
                 }
                 self.plugins
@@ -302,16 +311,7 @@ fn blamed(fault: &RegistryFault) -> Option<&str> {
     }
 }
 
-/// Whether the fault may be only that something is missing which another fault already names.
-fn is_about_absence(fault: &RegistryFault) -> bool {
-    match fault {
-        RegistryFault::Template(error) => matches!(error.fault, TemplateFault::Unknown { .. }),
-        RegistryFault::UnknownOrderedTool { .. } => true,
-        _ => false,
-    }
-}
-
-fn unknown_plugins(config: &Config, without: &[String]) -> Vec<Finding> {
+fn unknown_plugins(config: &Config, without: &[String]) -> Vec<String> {
     let known: BTreeSet<&str> = config
         .plugins
         .iter()
@@ -322,7 +322,7 @@ fn unknown_plugins(config: &Config, without: &[String]) -> Vec<Finding> {
         .filter(|id| !known.contains(id.as_str()))
         .map(|id| {
             let hint = did_you_mean(id, known.iter().copied());
-            Finding::new(format!("--without {id}: there is no such plugin{hint}"))
+            format!("--without {id}: there is no such plugin{hint}")
         })
         .collect()
 }
@@ -398,10 +398,4 @@ fn agent(config: &Config, registry: &Registry) -> Result<Option<String>, Finding
             ),
         )),
     }
-}
-
-fn sorted(mut faults: Vec<Finding>) -> Vec<Finding> {
-    faults.sort_by(|one, other| (one.place, &one.message).cmp(&(other.place, &other.message)));
-    faults.dedup();
-    faults
 }

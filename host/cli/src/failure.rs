@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use raddle_core::store::StoreError;
+
 use crate::report::{Finding, one_line};
 
 /// Why a command failed. The variants are the exit codes.
@@ -41,6 +43,15 @@ impl Failure {
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Unable(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Damaged { .. } => Self::bad(error.to_string()),
+            error => Self::Unable(error.into()),
+        }
     }
 }
 

@@ -6,7 +6,9 @@ mod config;
 mod conversation;
 mod deployment;
 mod failure;
+mod files;
 mod folders;
+mod lock;
 mod log;
 mod model;
 mod preview;
@@ -17,10 +19,8 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    let arguments = arguments::Arguments::of_process();
     log::start();
     match commands::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,

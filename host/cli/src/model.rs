@@ -9,6 +9,7 @@ use raddle_model::{ProviderKind, ProviderSettings, Recording, Secret};
 
 use crate::config::{self, Config, Model};
 use crate::failure::Failure;
+use crate::files;
 use crate::report::Finding;
 
 /// The variable that holds the key when the config names none.
@@ -93,8 +94,7 @@ impl Link {
     }
 
     fn recorded(file: &Path, key_missing: Option<String>) -> Result<Self, Failure> {
-        let recording = Recording::load(file).map_err(|error| Failure::bad(error.to_string()))?;
-        let recording = Arc::new(recording);
+        let recording = Arc::new(recording(file)?);
         let kind = ProviderKind::Replay(Arc::clone(&recording));
         let settings = ProviderSettings::new(kind, || 0.0);
         let provider = raddle_model::provider(settings).map_err(anyhow::Error::from)?;
@@ -107,25 +107,25 @@ impl Link {
     }
 }
 
-/// What is wrong with a deployment's model, as far as it can be known without a key.
+/// What is wrong with the recording of a deployment.
 pub(crate) fn faults(config: &Config) -> Vec<Finding> {
-    let Some(model) = &config.model else {
-        return Vec::new();
-    };
-    let mut faults = Vec::new();
-    if let Some(file) = model.recording.as_ref().filter(|file| file.is_file())
-        && let Err(error) = Recording::load(file)
-    {
-        faults.push(config.finding(&["model", "recording"], error.to_string()));
-    }
-    if model.provider != config::Provider::Replay
-        && let Err(error) = settings(model).and_then(|settings| {
-            raddle_model::provider(settings).map_err(|error| Failure::bad(error.to_string()))
-        })
-    {
-        faults.push(config.finding(&["model", "base_url"], error.to_string()));
-    }
-    faults
+    let file = config
+        .model
+        .as_ref()
+        .and_then(|model| model.recording.as_ref());
+    let fault = file.and_then(|file| recording(file).err());
+    fault
+        .map(|fault| config.finding(&["model", "recording"], fault.to_string()))
+        .into_iter()
+        .collect()
+}
+
+fn recording(file: &Path) -> Result<Recording, Failure> {
+    let shown = config::shown(file);
+    let bytes = files::read(file).map_err(|error| files::failure(&shown, &error))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::bad(format!("{shown}: this is not UTF-8: save it as UTF-8")))?;
+    Recording::parse(&shown, &text).map_err(|error| Failure::bad(error.to_string()))
 }
 
 /// Something that encodes requests as `kind` did, to compare with what was sent. It has no key
@@ -195,6 +195,21 @@ fn key(model: &Model) -> Result<Option<String>, String> {
             "the key of the model is missing: set the environment variable {name}"
         )),
     }
+}
+
+/// The environment variables that a model's secrets are in: the key's, and those of headers.
+pub(crate) fn secret_variables(model: Option<&Model>) -> Vec<String> {
+    let key = model.and_then(|model| model.api_key_env.clone());
+    let mut names = vec![key.unwrap_or_else(|| DEFAULT_KEY.to_owned())];
+    let headers = model.into_iter().flat_map(|model| model.headers.values());
+    for value in headers {
+        // The config is good: what is looked up is all there is to know.
+        let _ = config::expand(value, |name| {
+            names.push(name.to_owned());
+            Some(String::new())
+        });
+    }
+    names
 }
 
 fn environment(name: &str) -> Option<String> {

@@ -90,6 +90,18 @@ impl Finding {
     }
 }
 
+/// Findings in the order of the file, each once. Those of one place stay as they were found.
+pub(crate) fn in_order(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut ordered: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        if !ordered.contains(&finding) {
+            ordered.push(finding);
+        }
+    }
+    ordered.sort_by_key(|finding| finding.place);
+    ordered
+}
+
 /// `2 plugins`, `1 plugin`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };

@@ -1,7 +1,8 @@
 //! Where sessions are kept.
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt as _};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::session::Event;
@@ -29,12 +30,34 @@ pub trait Store: Send + Sync {
         events: &'a [Event],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The events after `after` (0 reads from the start), in order.
+    /// The entries after `after` (0 reads from the start), in order. One that cannot be read stands
+    /// in its place, and costs nothing but itself.
+    fn entries<'a>(
+        &'a self,
+        session: &'a str,
+        after: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
+
+    /// The events after `after`, in order, for whoever needs all of them: an entry that cannot be
+    /// read is [`StoreError::Damaged`].
     fn events<'a>(
         &'a self,
         session: &'a str,
         after: u64,
-    ) -> BoxFuture<'a, Result<Vec<Event>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<Event>, StoreError>> {
+        let strictly = async move {
+            let entries = self.entries(session, after).await?;
+            let events = entries.into_iter().map(|entry| {
+                entry.map_err(|unreadable| StoreError::Damaged {
+                    session: session.to_owned(),
+                    seq: unreadable.seq,
+                    message: unreadable.reason,
+                })
+            });
+            events.collect::<Result<Vec<Event>, StoreError>>()
+        };
+        strictly.boxed()
+    }
 
     /// Keeps a text under its digest; the same text is kept once.
     fn put_text<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Digest, StoreError>>;
@@ -95,6 +118,21 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
+/// An entry of a log: its event, or why there is none.
+pub type Entry = Result<Event, Unreadable>;
+
+/// An entry of a log that this release cannot read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its position in the session.
+    pub seq: u64,
+    /// Why, in one line.
+    pub reason: String,
+    /// The whole event, where it is only of a type that this release does not know: a newer one
+    /// wrote it. All else is damage.
+    pub newer: Option<Value>,
+}
+
 /// What is fixed about a session when it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -128,6 +166,22 @@ pub struct SessionSummary {
     pub title: Option<String>,
 }
 
+impl Unreadable {
+    /// An entry that is lost or broken.
+    pub fn damaged(seq: u64, reason: impl Into<String>) -> Self {
+        Self {
+            seq,
+            reason: reason.into(),
+            newer: None,
+        }
+    }
+
+    /// Whether the log has a fault here.
+    pub fn is_damage(&self) -> bool {
+        self.newer.is_none()
+    }
+}
+
 /// A store failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -145,7 +199,7 @@ pub enum StoreError {
         /// The sequence number that should have come next.
         expected: u64,
     },
-    /// What is stored cannot be read.
+    /// An event cannot be stored, or what is stored cannot be read.
     #[error("session `{session}`, event {seq}: {message}")]
     Damaged {
         /// The session.

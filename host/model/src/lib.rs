@@ -23,6 +23,7 @@ use std::sync::Arc;
 use raddle_core::provider::Provider;
 
 pub use encoder::RESERVED_OPTIONS;
+pub use http::{check_base_url, check_header};
 pub use replay::{Recording, RecordingError};
 pub use settings::{ProviderKind, ProviderSettings, Secret, SettingsError};
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt, ready};
 use raddle_core::digest::Digest;
 use raddle_core::session::Event;
-use raddle_core::store::{SessionHeader, SessionSummary, Store, StoreError};
+use raddle_core::store::{Entry, SessionHeader, SessionSummary, Store, StoreError};
 use rusqlite::Connection;
 
 use failure::Failure;
@@ -98,13 +98,13 @@ impl Store for SqliteStore {
         self.write(move |connection| log::append(connection, &session, &rows))
     }
 
-    fn events<'a>(
+    fn entries<'a>(
         &'a self,
         session: &'a str,
         after: u64,
-    ) -> BoxFuture<'a, Result<Vec<Event>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
         let session = session.to_owned();
-        self.read(move |connection| log::events(connection, &session, after))
+        self.read(move |connection| log::entries(connection, &session, after))
     }
 
     fn put_text<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Digest, StoreError>> {

@@ -1,10 +1,11 @@
 //! Sessions and their events.
 
 use raddle_core::session::{Event, EventData};
-use raddle_core::store::{SessionHeader, SessionSummary, StoreError};
+use raddle_core::store::{Entry, SessionHeader, SessionSummary, StoreError, Unreadable};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::failure::Failure;
@@ -152,11 +153,11 @@ pub(crate) fn append(
     Ok(())
 }
 
-pub(crate) fn events(
+pub(crate) fn entries(
     connection: &Connection,
     session: &str,
     after: u64,
-) -> Result<Vec<Event>, Failure> {
+) -> Result<Vec<Entry>, Failure> {
     let number = number(connection, session)?;
     let after = after.min(i64::MAX.cast_unsigned());
     let mut select = connection.prepare_cached(
@@ -164,29 +165,31 @@ pub(crate) fn events(
          WHERE session = ?1 AND seq > ?2 ORDER BY seq",
     )?;
     let mut rows = select.query((number, after.cast_signed()))?;
-    let mut events = Vec::new();
-    for seq in after + 1.. {
-        let damaged = |message: String| StoreError::Damaged {
-            session: session.to_owned(),
-            seq,
-            message,
-        };
+    let mut entries = Vec::new();
+    let mut expected = after + 1;
+    loop {
         let row = match rows.next() {
             Ok(Some(row)) => row,
             Ok(None) => break,
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-                return Err(damaged(error.to_string()).into());
+                let reason = format!("{error}; nothing after it can be found");
+                entries.push(Err(Unreadable::damaged(expected, reason)));
+                break;
             }
             Err(error) => return Err(error.into()),
         };
-        let found: i64 = row.get("seq")?;
-        if found.cast_unsigned() != seq {
-            return Err(damaged("missing".to_owned()).into());
+        let seq = row.get::<_, i64>("seq")?.cast_unsigned();
+        if seq > expected {
+            let reason = match seq - 1 {
+                last if last == expected => "missing".to_owned(),
+                last => format!("missing, as are all up to event {last}"),
+            };
+            entries.push(Err(Unreadable::damaged(expected, reason)));
         }
-        let event = decode(row, session, seq).map_err(|error| damaged(error.to_string()))?;
-        events.push(event);
+        entries.push(decode(row, session, seq));
+        expected = seq + 1;
     }
-    Ok(events)
+    Ok(entries)
 }
 
 /// The number that stands for a session in the other tables.
@@ -248,22 +251,75 @@ fn decode_header(row: &Row<'_>) -> rusqlite::Result<SessionHeader> {
     })
 }
 
-fn decode(
-    row: &Row<'_>,
-    session: &str,
-    seq: u64,
-) -> Result<Event, Box<dyn std::error::Error + Send + Sync>> {
-    let json = serde_json::to_string(&Parts {
-        kind: row.get_ref("type")?.as_str()?,
-        data: serde_json::from_str(row.get_ref("data")?.as_str()?)?,
-    })?;
+fn decode(row: &Row<'_>, session: &str, seq: u64) -> Entry {
+    // The place in a row's JSON says nothing to who reads the session.
+    let broken = |error: Box<dyn std::error::Error>| {
+        let message = error.to_string();
+        let reason = message.split(" at line ").next().unwrap_or(&message);
+        Unreadable::damaged(seq, reason.to_owned())
+    };
+    let stored = Stored::of(row).map_err(broken)?;
+    if !EventData::TYPES.contains(&stored.parts.kind) {
+        return Err(stored.newer(session, seq));
+    }
+    let data = stored.data().map_err(broken)?;
     Ok(Event {
         seq,
-        time: row.get("time")?,
+        time: stored.time,
         session: session.to_owned(),
-        run: row.get("run")?,
-        step: row.get("step")?,
-        data: serde_json::from_str::<EventData>(&json)?,
-        display: row.get("display")?,
+        run: stored.run,
+        step: stored.step,
+        data,
+        display: stored.display,
     })
+}
+
+/// A row whose columns are what they should be.
+struct Stored<'a> {
+    time: String,
+    run: u32,
+    step: u32,
+    parts: Parts<'a>,
+    display: bool,
+}
+
+impl<'a> Stored<'a> {
+    fn of(row: &'a Row<'_>) -> Result<Self, Box<dyn std::error::Error>> {
+        Ok(Self {
+            time: row.get("time")?,
+            run: row.get("run")?,
+            step: row.get("step")?,
+            parts: Parts {
+                kind: row.get_ref("type")?.as_str()?,
+                data: serde_json::from_str(row.get_ref("data")?.as_str()?)?,
+            },
+            display: row.get("display")?,
+        })
+    }
+
+    fn data(&self) -> Result<EventData, Box<dyn std::error::Error>> {
+        let json = serde_json::to_string(&self.parts)?;
+        Ok(serde_json::from_str(&json)?)
+    }
+
+    /// The event of a newer release, as that one would export it.
+    fn newer(&self, session: &str, seq: u64) -> Unreadable {
+        let Parts { kind, data } = self.parts;
+        Unreadable {
+            seq,
+            reason: format!(
+                "its type `{kind}` is not known here: use the newer release that wrote it"
+            ),
+            newer: Some(json!({
+                "seq": seq,
+                "time": self.time,
+                "session": session,
+                "run": self.run,
+                "step": self.step,
+                "type": kind,
+                "data": data,
+                "display": self.display,
+            })),
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -26,6 +26,9 @@ use crate::limits::{self, Limits};
 use crate::plugin::{Enterable, Exports, LoadedPlugin};
 use crate::refusal::{LoadFault, LoadReason};
 use crate::settings;
+
+/// The most bytes of a component's file: many times what the largest guest languages make.
+const LARGEST_COMPONENT: u64 = 256 << 20;
 
 /// How a runtime works.
 #[derive(Debug, Clone, Default)]
@@ -385,11 +388,11 @@ impl Shared {
     fn read(&self, source: &ComponentSource) -> Result<Bytes, LoadReason> {
         match source {
             ComponentSource::Bytes(bytes) => Ok(bytes.clone()),
-            ComponentSource::File(path) => match fs::read(path) {
+            ComponentSource::File(path) => match read(path) {
                 Ok(bytes) => Ok(bytes.into()),
-                Err(error) => Err(LoadReason::Unreadable {
+                Err(message) => Err(LoadReason::Unreadable {
                     path: path.clone(),
-                    message: error.to_string(),
+                    message,
                 }),
             },
         }
@@ -406,6 +409,18 @@ impl Shared {
         }
         digest
     }
+}
+
+/// The bytes of a regular file: anything else might never end, or never begin.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if metadata.len() > LARGEST_COMPONENT {
+        return Err(format!("it is over {} MiB", LARGEST_COMPONENT >> 20));
+    }
+    fs::read(path).map_err(|error| error.to_string())
 }
 
 /// Tells the usual mistakes from damage.

@@ -46,9 +46,12 @@ impl variables::Guest for Plugin {
     fn resolve(name: String, context: Context) -> Result<Option<String>, Error> {
         let value = match name.as_str() {
             "agent" => context.agent,
-            "cwd" => context.cwd,
+            "cwd" => context.cwd.map(on_one_line),
             "date" => context.now.as_deref().map(date).transpose()?,
-            "git_branch" => context.fact("git-branch").map(str::to_owned),
+            "git_branch" => context
+                .fact("git-branch")
+                .map(str::to_owned)
+                .map(on_one_line),
             "model" => context.model,
             "platform" => context.fact("platform").map(str::to_owned),
             "session" => context.session,
@@ -71,6 +74,17 @@ impl raddle_sdk::settings::Guest for Plugin {
 
 fn is_known(name: &str) -> bool {
     VARIABLES.iter().any(|(known, _)| *known == name)
+}
+
+/// A name that somebody else gave. One that would break out of its line is written as a quoted
+/// text, its line breaks as `\n`: what follows a line break reads as the prompt's own words.
+fn on_one_line(name: String) -> String {
+    let breaks_out =
+        |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    match name.contains(breaks_out) {
+        true => format!("{name:?}"),
+        false => name,
+    }
 }
 
 /// The day of an RFC 3339 time, `2026-03-01`.

@@ -171,9 +171,10 @@ pub fn write(host: &impl Host, folder: Option<&str>, call: &Write) -> Result<Ans
     };
     let digest = written?;
     seen.written(&digest)?;
-    let lines = content.lines().count();
+    let lines = counted(content.lines().count() as u64, "line");
+    let bytes = counted(content.len() as u64, "byte");
     Ok(Answer {
-        text: format!("wrote {path}: {lines} lines, {} bytes", content.len()),
+        text: format!("wrote {path}: {lines}, {bytes}"),
         details: Details::Written {
             path: path.clone(),
             bytes: content.len(),
@@ -284,6 +285,12 @@ fn stale(path: &str) -> Error {
     )
 }
 
+/// `1 line`, `2 lines`.
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 fn edited_answer(path: &str, lines: &[usize], digest: String) -> Answer {
     let places = match lines {
         [line] => format!("1 place, line {line}"),
@@ -303,7 +310,7 @@ fn edited_answer(path: &str, lines: &[usize], digest: String) -> Answer {
 fn row(name: &str, item: &Item) -> String {
     match item.node {
         Node::Folder => format!("{name}/"),
-        Node::File => format!("{name}\t{} bytes", item.size),
+        Node::File => format!("{name}\t{}", counted(item.size.into(), "byte")),
         Node::Other => format!("{name}\tneither file nor folder"),
     }
 }

@@ -14,7 +14,7 @@ use raddle_core::plugins::{
     Caller, Content, Context, Environment, Fact, Invocation, Lifetime, Offer, Outcome, Plugin,
     PluginError, PluginInfo, Question, Reply, Section, Tool, Variable,
 };
-use raddle_core::prompt::{Prompt, PromptOptions};
+use raddle_core::prompt::{Dynamic, Prompt, PromptOptions};
 use raddle_core::provider::{
     Body, Completion, Conversation, Provider, ProviderError, Request, RequestKey, StreamEvent,
 };
@@ -60,6 +60,17 @@ impl MemoryPlugin {
             verbatim: false,
             lifetime,
             content: Content::Fixed(text.to_owned()),
+        });
+        self
+    }
+
+    pub(crate) fn computed_section(mut self, name: &str, lifetime: Lifetime) -> Self {
+        self.offer.sections.push(Section {
+            name: name.to_owned(),
+            order: 100,
+            verbatim: false,
+            lifetime,
+            content: Content::Computed,
         });
         self
     }
@@ -325,6 +336,7 @@ pub(crate) struct Stage {
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) asker: Option<Arc<dyn Asker>>,
+    pub(crate) dynamic: Dynamic,
 }
 
 impl Stage {
@@ -341,6 +353,7 @@ impl Stage {
                 .collect(),
             rules: Vec::new(),
             asker: None,
+            dynamic: Dynamic::default(),
         }
     }
 
@@ -381,7 +394,10 @@ impl Stage {
         .await
         .unwrap();
         let registry = Arc::new(registry);
-        let prompt = Prompt::new(Arc::clone(&registry), None, PromptOptions::default()).unwrap();
+        let options = PromptOptions {
+            dynamic: self.dynamic,
+        };
+        let prompt = Prompt::new(Arc::clone(&registry), None, options).unwrap();
         let settings = AgentSettings {
             agent: None,
             provider: "told".to_owned(),

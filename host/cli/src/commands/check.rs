@@ -9,7 +9,7 @@ use crate::config::{self, Config};
 use crate::deployment::{Examined, LeftOut, examine};
 use crate::failure::Failure;
 use crate::model;
-use crate::report::{Finding, counted, did_you_mean};
+use crate::report::{Finding, counted, did_you_mean, in_order};
 use crate::terminal::{print, print_json};
 
 /// The JSON of `raddle check`.
@@ -115,15 +115,11 @@ fn is_about_absence(problem: &Problem) -> bool {
 }
 
 impl Report {
-    fn of(mut examined: Examined) -> Self {
-        examined
-            .faults
-            .sort_by(|one, other| (one.place, &one.message).cmp(&(other.place, &other.message)));
-        examined.faults.dedup();
+    fn of(examined: Examined) -> Self {
         let registry = examined.registry.as_ref();
         Self {
             good: examined.faults.is_empty(),
-            findings: examined.faults,
+            findings: in_order(examined.faults),
             left_out: examined.left_out,
             plugins: registry.map_or_else(Vec::new, |registry| {
                 let plugins = registry.plugins().iter();

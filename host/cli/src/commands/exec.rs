@@ -4,7 +4,6 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use raddle_core::agent::Observer;
 
 use super::Place;
 use crate::arguments::ExecArguments;
@@ -12,7 +11,7 @@ use crate::conversation::{Conversation, Sessions, finish};
 use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
-use crate::terminal::{JsonLines, Screen};
+use crate::terminal::{FrontEnd, JsonLines, Screen};
 
 /// Runs once. Nobody is asked: what a rule does not allow is denied.
 pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), Failure> {
@@ -22,16 +21,17 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
     let sessions = Sessions::open(&config);
     let deployment = Deployment::load(config, &[]).await?;
     let sessions = sessions.opened().await?;
-    let observer: Arc<dyn Observer> = match arguments.json {
-        true => Arc::new(JsonLines),
+    let screen: Arc<dyn FrontEnd> = match arguments.json {
+        true => Arc::new(JsonLines::default()),
         false => Arc::new(Screen::script()),
     };
-    let controller = sessions
-        .start(&place.directory, &deployment, observer)
+    let opened = sessions
+        .start(&place.directory, &deployment, screen.clone())
         .await?;
-    let mut conversation = Conversation::new(&deployment, &link, controller, None)?;
+    let mut conversation = Conversation::new(&deployment, &link, opened, None)?;
     let outcome = conversation.run(&message).await?;
-    finish(&outcome)
+    finish(&outcome)?;
+    screen.end()
 }
 
 fn message(argument: &str) -> Result<String, Failure> {

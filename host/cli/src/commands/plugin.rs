@@ -11,6 +11,7 @@ use super::Place;
 use crate::config::Source;
 use crate::deployment::{self, Deployment};
 use crate::failure::Failure;
+use crate::files;
 use crate::report::{Finding, did_you_mean};
 use crate::terminal::{print, print_json, shortened};
 
@@ -40,11 +41,16 @@ struct Offers {
 /// contributes.
 pub(super) async fn inspect(plugin: &str, json: bool, place: &Place) -> Result<(), Failure> {
     let report = match source(plugin) {
-        Some(source) => Report {
-            source: plugin.to_owned(),
-            component: component(&source, plugin)?,
-            offers: None,
-        },
+        Some(source) => {
+            if let Source::File(file) = &source {
+                files::check(file).map_err(|error| files::failure(plugin, &error))?;
+            }
+            Report {
+                source: plugin.to_owned(),
+                component: component(&source, plugin)?,
+                offers: None,
+            }
+        }
         None => of_deployment(plugin, place).await?,
     };
     if json {
@@ -85,7 +91,7 @@ async fn of_deployment(id: &str, place: &Place) -> Result<Report, Failure> {
 
 fn component(source: &Source, name: &str) -> Result<ComponentInfo, Failure> {
     let (component, _) = deployment::component(source)?;
-    deployment::runtime()?
+    deployment::runtime(None)?
         .inspect(&component)
         .map_err(|reason| Failure::Bad(vec![Finding::new(format!("{name} {reason}"))]))
 }

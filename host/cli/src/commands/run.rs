@@ -13,7 +13,9 @@ use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
 use crate::report::{counted, did_you_mean};
-use crate::terminal::{Input, Line, Screen, Style, TerminalAsker, notice, print, shortened};
+use crate::terminal::{
+    FrontEnd as _, Input, Line, Screen, Style, TerminalAsker, notice, print, shortened,
+};
 use crate::{folders, preview};
 
 /// The commands of the conversation, each with what it does.
@@ -45,10 +47,13 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
         Screen::unattended()
     });
     let opened = match &arguments.resume {
-        Some(id) => sessions.resume(id.as_deref(), &deployment, screen).await?,
+        Some(id) => {
+            let id = id.as_deref();
+            sessions.resume(id, &deployment, screen.clone()).await?
+        }
         None => {
             sessions
-                .start(&place.directory, &deployment, screen)
+                .start(&place.directory, &deployment, screen.clone())
                 .await?
         }
     };
@@ -64,11 +69,12 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
             let style = Style::of(&std::io::stderr());
             notice(style.faint(format!("`raddle run --resume {id}` goes on here")));
         }
-        left
+        left?;
     } else {
         let conversation = Conversation::new(&deployment, &link, opened, None)?;
-        play(conversation, &link).await
+        play(conversation, &link).await?;
     }
+    screen.end()
 }
 
 /// The recorded message, answered by the recording.
@@ -78,7 +84,6 @@ async fn play(mut conversation: Conversation, link: &Link) -> Result<(), Failure
             "the recording has no message to start with: `raddle exec` takes one".to_owned(),
         ));
     };
-    print(&format!("> {message}\n"))?;
     let outcome = conversation.run(message).await?;
     finish(&outcome)
 }

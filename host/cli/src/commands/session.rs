@@ -1,11 +1,12 @@
 //! `raddle session`: the log, read.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use raddle_core::agent::Observer as _;
 use raddle_core::session::{Event, EventData, verify};
-use raddle_core::store::{SessionSummary, Store};
+use raddle_core::store::{Entry, SessionSummary, Store, Unreadable};
+use serde_json::Value;
 
 use super::Place;
 use crate::arguments::SessionCommand;
@@ -14,8 +15,8 @@ use crate::conversation::find;
 use crate::deployment;
 use crate::failure::Failure;
 use crate::model;
-use crate::report::{Finding, counted};
-use crate::terminal::{Screen, print, print_json, shortened};
+use crate::report::{Finding, counted, one_line};
+use crate::terminal::{FrontEnd as _, Screen, print, print_json, shortened};
 
 /// Reads what the command asks for.
 pub(super) async fn run(command: &SessionCommand, place: &Place) -> Result<(), Failure> {
@@ -31,7 +32,7 @@ pub(super) async fn run(command: &SessionCommand, place: &Place) -> Result<(), F
 }
 
 async fn list(store: &dyn Store, json: bool) -> Result<(), Failure> {
-    let sessions = store.sessions().await.map_err(anyhow::Error::from)?;
+    let sessions = store.sessions().await?;
     if json {
         return print_json(&sessions);
     }
@@ -53,43 +54,67 @@ async fn list(store: &dyn Store, json: bool) -> Result<(), Failure> {
 
 /// What every event was, one line each.
 async fn show(store: &dyn Store, id: &str) -> Result<(), Failure> {
-    let (session, events) = read(store, id).await?;
+    let (session, entries) = read(store, id).await?;
     let header = &session.header;
     let mut text = format!("session {}, started {}\n", header.id, header.created);
     if let Some(directory) = &header.directory {
-        let _ = writeln!(text, "directory {directory}");
+        let _ = writeln!(text, "directory {}", one_line(directory));
     }
     if let Some(deployment) = &header.deployment {
-        let _ = writeln!(text, "deployment {deployment}");
+        let _ = writeln!(text, "deployment {}", one_line(deployment));
     }
     text.push('\n');
-    for event in &events {
-        let place = format!("{}/{}", event.run, event.step);
-        let time = event.time.get(11..19).unwrap_or_default();
-        let (kind, summary) = summary(event);
-        let line = format!("{:>5}  {time}  {place:<6} {kind:<20} {summary}", event.seq);
-        let _ = writeln!(text, "{}", line.trim_end());
+    for entry in &entries {
+        let line = match entry {
+            Ok(event) => row(event),
+            Err(unreadable) => match &unreadable.newer {
+                Some(event) => row_of_newer(unreadable.seq, event),
+                None => format!("{:>5}  damaged: {}", unreadable.seq, unreadable.reason),
+            },
+        };
+        let _ = writeln!(text, "{}", one_line(line.trim_end()));
     }
     print(&text)
 }
 
+/// Every event that is whole, as the release that wrote it exports it.
 async fn export(store: &dyn Store, id: &str) -> Result<(), Failure> {
-    let (_, events) = read(store, id).await?;
+    let (session, entries) = read(store, id).await?;
     let mut text = String::new();
-    for event in &events {
-        text.push_str(&serde_json::to_string(event).map_err(anyhow::Error::from)?);
+    for entry in &entries {
+        let line = match entry {
+            Ok(event) => serde_json::to_string(event).map_err(anyhow::Error::from)?,
+            Err(Unreadable {
+                newer: Some(event), ..
+            }) => event.to_string(),
+            Err(_) => continue,
+        };
+        text.push_str(&line);
         text.push('\n');
     }
-    print(&text)
+    print(&text)?;
+    let damage = damage(&entries).map(|damage| {
+        let (id, seq) = (&session.header.id, damage.seq);
+        Finding::new(format!(
+            "session `{id}`, event {seq} is left out: {}",
+            damage.reason
+        ))
+    });
+    good_without(damage.collect())
 }
 
 async fn replay(store: &dyn Store, id: &str) -> Result<(), Failure> {
-    let (_, events) = read(store, id).await?;
+    let (_, entries) = read(store, id).await?;
     let screen = Screen::playback();
-    for event in &events {
-        screen.event(event);
+    for entry in &entries {
+        match entry {
+            Ok(event) => screen.event(event),
+            Err(Unreadable { seq, reason, .. }) => {
+                screen.remark(&format!("event {seq} is skipped: {reason}"));
+            }
+        }
     }
-    Ok(())
+    screen.end()
 }
 
 /// Rebuilds every request with the encoder of the provider that it went to.
@@ -98,38 +123,66 @@ async fn verify_requests(
     id: &str,
     config: Option<&Config>,
 ) -> Result<(), Failure> {
-    let (session, events) = read(&**store, id).await?;
-    let kind = events.iter().find_map(|event| match &event.data {
-        EventData::Generation(generation) => Some(generation.provider.as_str()),
-        _ => None,
-    });
+    let (session, entries) = read(&**store, id).await?;
+    let kind = entries
+        .iter()
+        .flatten()
+        .find_map(|event| match &event.data {
+            EventData::Generation(generation) => Some(generation.provider.as_str()),
+            _ => None,
+        });
+    let finding = |seq: u64, reason: &dyn Display| Finding::new(format!("event {seq}: {reason}"));
     let Some(kind) = kind else {
+        let damage = damage(&entries).map(|damage| finding(damage.seq, &damage.reason));
+        good_without(damage.collect())?;
         return print("0 requests were sent\n");
     };
     let encoder = model::encoder(kind, config.and_then(|config| config.model.as_ref()))?;
-    let found = verify(&**store, &*encoder, &session.header.id)
-        .await
-        .map_err(anyhow::Error::from)?;
-    if found.mismatches.is_empty() {
-        return print(&format!(
-            "{} rebuilt, byte for byte as sent\n",
-            counted(found.requests, "request")
-        ));
-    }
-    let findings = found.mismatches.iter().map(|mismatch| {
-        let reason = &mismatch.reason;
-        Finding::new(format!("event {}: {reason}", mismatch.seq))
-    });
-    Err(Failure::Bad(findings.collect()))
+    let found = verify(&**store, &*encoder, &session.header.id).await?;
+    let mismatches = found.mismatches.iter();
+    let mismatches = mismatches.map(|mismatch| finding(mismatch.seq, &mismatch.reason));
+    good_without(mismatches.collect())?;
+    print(&format!(
+        "{} rebuilt, byte for byte as sent\n",
+        counted(found.requests, "request")
+    ))
 }
 
-async fn read(store: &dyn Store, id: &str) -> Result<(SessionSummary, Vec<Event>), Failure> {
+async fn read(store: &dyn Store, id: &str) -> Result<(SessionSummary, Vec<Entry>), Failure> {
     let session = find(store, id).await?;
-    let events = store
-        .events(&session.header.id, 0)
-        .await
-        .map_err(anyhow::Error::from)?;
-    Ok((session, events))
+    let entries = store.entries(&session.header.id, 0).await?;
+    Ok((session, entries))
+}
+
+fn damage(entries: &[Entry]) -> impl Iterator<Item = &Unreadable> {
+    let unreadable = entries.iter().filter_map(|entry| entry.as_ref().err());
+    unreadable.filter(|unreadable| unreadable.is_damage())
+}
+
+fn good_without(findings: Vec<Finding>) -> Result<(), Failure> {
+    match findings.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Bad(findings)),
+    }
+}
+
+fn row(event: &Event) -> String {
+    let place = format!("{}/{}", event.run, event.step);
+    let (kind, summary) = summary(event);
+    columns(event.seq, &event.time, &place, &kind, &summary)
+}
+
+/// The same of an event whose type is not known here.
+fn row_of_newer(seq: u64, event: &Value) -> String {
+    let text = |name: &str| event[name].as_str().unwrap_or_default();
+    let place = format!("{}/{}", event["run"], event["step"]);
+    let summary = shortened(&event["data"].to_string(), 80);
+    columns(seq, text("time"), &place, text("type"), &summary)
+}
+
+fn columns(seq: u64, time: &str, place: &str, kind: &str, summary: &str) -> String {
+    let time = time.get(11..19).unwrap_or_default();
+    format!("{seq:>5}  {time}  {place:<6} {kind:<20} {summary}")
 }
 
 /// The type of an event, and what is most worth knowing of it.

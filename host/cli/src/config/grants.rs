@@ -13,12 +13,11 @@ const SESSION: &str = "<session>";
 
 /// Reads `grants`.
 pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
-    let workspace = table.get("workspace").and_then(|item| item.tables());
-    let workspace = workspace
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|table| granted_directory(table, base))
-        .collect();
+    let mut workspace = Vec::new();
+    let granted = table.get("workspace").and_then(|item| item.tables());
+    for table in granted.unwrap_or_default() {
+        workspace.extend(granted_directory(table, base, &workspace));
+    }
     let http = table.get("http").and_then(|item| item.table());
     let http = http.map(hosts).unwrap_or_default();
     let process = table
@@ -57,11 +56,23 @@ pub(super) fn limits(mut table: Table<'_>) -> Limits {
     limits
 }
 
-fn granted_directory(mut table: Table<'_>, base: &Path) -> Option<WorkspaceGrant> {
+/// One more directory than those that are granted already.
+fn granted_directory(
+    mut table: Table<'_>,
+    base: &Path,
+    granted: &[WorkspaceGrant],
+) -> Option<WorkspaceGrant> {
     let remedy = "write `dir = \"<session>\"` or a path";
-    let dir = table
-        .require("dir", remedy)
-        .and_then(|item| directory(&item, base));
+    let dir = table.require("dir", remedy).and_then(|item| {
+        let dir = directory(&item, base)?;
+        if granted.iter().any(|grant| grant.directory == dir) {
+            item.fault(format!(
+                "{} is granted already: keep one of the two, with the mode you mean",
+                item.label()
+            ));
+        }
+        Some(dir)
+    });
     let modes = [("ro", Access::Read), ("rw", Access::ReadWrite)];
     let access = table
         .require("mode", "write `mode = \"ro\"` or `mode = \"rw\"`")

@@ -28,7 +28,8 @@ use raddle_wasm::Limits;
 use raddle_wasm::grants::Grants;
 
 use crate::failure::Failure;
-use crate::report::{Finding, Lines, Place};
+use crate::files;
+use crate::report::{Finding, Lines, Place, one_line};
 use reader::Document;
 
 /// A whole deployment. Paths are absolute.
@@ -148,12 +149,7 @@ impl Config {
     /// Reads a file: what can be made of it, and everything that is wrong with it.
     pub(crate) fn read(file: &Path) -> Result<(Self, Vec<Finding>), Failure> {
         let shown = shown(file);
-        let bytes = std::fs::read(file).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Failure::Misuse(format!(
-                "{shown}: there is no such file; `raddle init` writes one"
-            )),
-            _ => Failure::Unable(anyhow!("{shown}: cannot be read: {error}")),
-        })?;
+        let bytes = files::read(file).map_err(|error| files::failure(&shown, &error))?;
         let file = std::path::absolute(file)
             .map_err(|error| Failure::Unable(anyhow!("{shown}: {error}")))?;
         let text = std::str::from_utf8(&bytes).map_err(|error| {
@@ -211,12 +207,13 @@ impl Provider {
     }
 }
 
-/// A path as the user would name it: relative where it is below the current directory.
+/// A path as the user would name it, on one line: relative where it is below the current
+/// directory.
 pub(crate) fn shown(path: &Path) -> String {
     let relative = std::env::current_dir()
         .ok()
         .and_then(|current| path.strip_prefix(current).ok().map(Path::to_path_buf));
-    relative.as_deref().unwrap_or(path).display().to_string()
+    one_line(&relative.as_deref().unwrap_or(path).display().to_string())
 }
 
 fn note_places(

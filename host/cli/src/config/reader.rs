@@ -162,6 +162,11 @@ impl<'a> Table<'a> {
         &self.name
     }
 
+    /// How many faults the document has so far.
+    pub(super) fn fault_count(&self) -> usize {
+        self.document.fault_count()
+    }
+
     /// Refuses every key that nobody asked for.
     pub(super) fn close(self) {
         for (name, _) in self.values {

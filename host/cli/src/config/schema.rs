@@ -1,6 +1,6 @@
 //! The keys of `raddle.toml`. What a function here asks for is what the config knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use raddle_model::RESERVED_OPTIONS;
@@ -11,7 +11,7 @@ use super::reader::{Document, Item, Table};
 use super::{
     Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown, values,
 };
-use crate::standard;
+use crate::{files, standard};
 
 /// Reads the whole document; faults are kept by the document.
 pub(super) fn read(
@@ -60,11 +60,8 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         .and_then(|item| item.words());
     let base_url = table.get("base_url").and_then(|item| {
         let url = item.words()?;
-        if !url.starts_with("https://") && !url.starts_with("http://") {
-            item.fault(format!(
-                "{} must start with `https://` or `http://`, found `{url}`",
-                item.label()
-            ));
+        if let Err(error) = raddle_model::check_base_url(url) {
+            item.fault(error.to_string());
         }
         Some(url.to_owned())
     });
@@ -94,10 +91,9 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         .unwrap_or_default();
     let recording = table.get("recording").and_then(|item| {
         let file = base.join(item.words()?);
-        must_be_a_file(&item, &file);
-        Some(file)
+        must_be_a_file(&item, &file).then_some(file)
     });
-    if provider == Some(Provider::Replay) && recording.is_none() {
+    if provider == Some(Provider::Replay) {
         table.require("recording", "the `replay` provider reads one");
     }
     let developer_role = table.get("developer_role").and_then(|item| item.boolean());
@@ -131,15 +127,28 @@ fn options(item: &Item<'_>) -> Option<Map<String, Value>> {
 fn headers(item: &Item<'_>) -> Option<BTreeMap<String, String>> {
     let table = item.table()?;
     let mut headers = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for item in table.entries() {
+        if !names.insert(item.key().to_ascii_lowercase()) {
+            item.key_fault(format!(
+                "{} stands there already: upper and lower case are the same in a header's name",
+                item.label()
+            ));
+        }
         let Some(value) = item.string() else {
             continue;
         };
-        if let Err(name) = expand(value, |_| Some(String::new())) {
-            item.fault(format!(
+        // What the variables will add is looked at when they are read.
+        match expand(value, |_| Some(String::new())) {
+            Ok(fixed) => {
+                if let Err(error) = raddle_model::check_header(item.key(), &fixed) {
+                    item.key_fault(error.to_string());
+                }
+            }
+            Err(name) => item.fault(format!(
                 "{}: `${{{name}}}` must name an environment variable, such as `${{TOKEN}}`",
                 item.label()
-            ));
+            )),
         }
         headers.insert(item.key().to_owned(), value.to_owned());
     }
@@ -150,7 +159,7 @@ fn headers(item: &Item<'_>) -> Option<BTreeMap<String, String>> {
 /// the error.
 pub(crate) fn expand(
     text: &str,
-    look_up: impl Fn(&str) -> Option<String>,
+    mut look_up: impl FnMut(&str) -> Option<String>,
 ) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -217,15 +226,18 @@ fn plugin(item: &Item<'_>, base: &Path) -> Option<Plugin> {
         Some((written.to_owned(), source(&item, written, base, optional)?))
     });
     let settings = table.get("settings").and_then(|item| item.json_object());
+    let known = table.fault_count();
     let grants = table.get("grants").and_then(|item| item.table());
     let grants = grants.map(|table| grants::grants(table, base));
+    let whole = table.fault_count() == known;
     let limits = table
         .get("limits")
         .and_then(|item| item.table())
         .map(grants::limits);
     table.close();
     let (written, source) = source?;
-    Some(Plugin {
+    // Without the grants that it was to have it would only be said to lack them.
+    whole.then(|| Plugin {
         id: id.to_owned(),
         written,
         source,
@@ -254,10 +266,8 @@ fn source(item: &Item<'_>, written: &str, base: &Path, optional: bool) -> Option
         return None;
     }
     let file = base.join(written);
-    if !optional {
-        must_be_a_file(item, &file);
-    }
-    Some(Source::File(file))
+    // One that is not there is named once: it is not loaded.
+    (optional || must_be_a_file(item, &file)).then_some(Source::File(file))
 }
 
 fn permission(mut table: Table<'_>) -> Vec<PermissionRule> {
@@ -318,12 +328,10 @@ fn store(mut table: Table<'_>, base: &Path) -> Option<std::path::PathBuf> {
     path.map(|path| base.join(path))
 }
 
-fn must_be_a_file(item: &Item<'_>, file: &Path) {
-    if !file.is_file() {
-        item.fault(format!(
-            "{}: there is no file {}",
-            item.label(),
-            shown(file)
-        ));
+fn must_be_a_file(item: &Item<'_>, file: &Path) -> bool {
+    let checked = files::check(file);
+    if let Err(error) = &checked {
+        item.fault(format!("{}: {}: {error}", item.label(), shown(file)));
     }
+    checked.is_ok()
 }

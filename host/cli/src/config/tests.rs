@@ -1,5 +1,7 @@
 //! The reader alone; what `raddle check` makes of it is tested on the binary.
 
+mod page;
+
 use std::path::Path;
 
 use proptest::prelude::*;

@@ -1,34 +1,29 @@
 //! What people see and type.
 
 mod input;
+mod output;
 mod progress;
 mod screen;
 mod style;
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 
 use anyhow::Context as _;
+use raddle_core::agent::Observer;
 
 pub(crate) use input::{Input, Line, TerminalAsker};
+pub(crate) use output::print;
 pub(crate) use progress::CompileProgress;
 pub(crate) use screen::{JsonLines, Screen};
 pub(crate) use style::{Style, shortened};
 
 use crate::failure::Failure;
 
-/// Prints `text` on stdout, as it is. That nobody reads on is no failure.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error)
-            .context("stdout cannot be written")
-            .map_err(Failure::from),
-        _ => Ok(()),
-    }
+/// Shows events as they happen.
+pub(crate) trait FrontEnd: Observer {
+    /// Fails if something could not be shown.
+    fn end(&self) -> Result<(), Failure>;
 }
 
 /// Prints a value as JSON on stdout.

@@ -1,14 +1,17 @@
 //! Events as people read them, and as machines do.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{IsTerminal as _, Write};
-use std::sync::{Mutex, PoisonError};
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use raddle_core::agent::Observer;
 use raddle_core::session::{EndCause, Event, EventData};
 use serde_json::Value;
 
+use super::FrontEnd;
+use super::output::Output;
 use super::style::{Style, harmless, shortened};
+use crate::failure::Failure;
 
 /// Lines of a tool's result that are shown.
 const RESULT_LINES: usize = 6;
@@ -30,6 +33,7 @@ pub(crate) struct Screen {
 
 #[derive(Default)]
 struct State {
+    output: Output,
     /// The current answer has been streamed, at least in part.
     streamed: bool,
     /// The cursor is behind some text.
@@ -41,7 +45,8 @@ struct State {
 }
 
 /// Prints every event as a line of JSON on stdout.
-pub(crate) struct JsonLines;
+#[derive(Default)]
+pub(crate) struct JsonLines(Mutex<Output>);
 
 impl Screen {
     /// A screen for a conversation in the terminal.
@@ -51,7 +56,7 @@ impl Screen {
 
     /// A screen that shows the work of a run without a terminal.
     pub(crate) fn unattended() -> Self {
-        Self::new(true, false, false)
+        Self::new(true, true, false)
     }
 
     /// A screen for one run of a script: its work is shown only to somebody who looks.
@@ -74,17 +79,23 @@ impl Screen {
         }
     }
 
+    /// Shows a remark about the session that is no part of it.
+    pub(crate) fn remark(&self, remark: &str) {
+        let line = self.style.faint(format!("[{}]", harmless(remark)));
+        self.note(&mut self.state(), &line);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn say(&self, state: &mut State, text: &str) {
         let text = harmless(text);
         if text.is_empty() {
             return;
         }
         state.mid_line = !text.ends_with('\n');
-        // Nobody is left to tell when stdout is gone; the log has it all.
-        let mut stdout = std::io::stdout().lock();
-        let _ = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush());
+        state.output.print(&text);
     }
 
     fn note(&self, state: &mut State, line: &str) {
@@ -94,7 +105,7 @@ impl Screen {
 
     fn end_line(&self, state: &mut State) {
         if std::mem::take(&mut state.mid_line) {
-            let _ = writeln!(std::io::stdout().lock());
+            state.output.print("\n");
         }
     }
 
@@ -147,7 +158,7 @@ impl Screen {
 
 impl Observer for Screen {
     fn event(&self, event: &Event) {
-        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *self.state();
         match &event.data {
             EventData::UserMessage { text } if self.echo => {
                 self.end_line(state);
@@ -232,12 +243,29 @@ impl Observer for Screen {
     }
 }
 
+impl FrontEnd for Screen {
+    fn end(&self) -> Result<(), Failure> {
+        self.state().output.end()
+    }
+}
+
+impl JsonLines {
+    fn output(&self) -> MutexGuard<'_, Output> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Observer for JsonLines {
     fn event(&self, event: &Event) {
         if let Ok(line) = serde_json::to_string(event) {
-            // As above: nobody is left to tell.
-            let _ = writeln!(std::io::stdout().lock(), "{line}");
+            self.output().print(&format!("{line}\n"));
         }
+    }
+}
+
+impl FrontEnd for JsonLines {
+    fn end(&self) -> Result<(), Failure> {
+        self.output().end()
     }
 }
 

@@ -1,34 +1,6 @@
-//! Arguments, exit codes, and where the config is found.
+//! Arguments, `init`, and where the config is found.
 
 use crate::harness::Home;
-
-#[test]
-fn help_documents_the_exit_codes() {
-    let home = Home::new();
-    for command in [
-        vec!["--help"],
-        vec!["exec", "--help"],
-        vec!["check", "--help"],
-    ] {
-        let help = home.good(command);
-        for line in [
-            "0    good",
-            "1    the thing checked is bad",
-            "2    used wrongly",
-            "130  interrupted",
-        ] {
-            assert!(help.contains(line), "{help}");
-        }
-    }
-}
-
-#[test]
-fn a_wrong_argument_is_a_usage_error() {
-    let home = Home::new();
-    assert_eq!(home.run(["chekc"]).code, Some(2));
-    assert_eq!(home.run(["exec"]).code, Some(2));
-    assert_eq!(home.run(["prompt", "--explain", "--json"]).code, Some(2));
-}
 
 #[test]
 fn without_a_config_the_way_to_one_is_told() {
@@ -68,17 +40,6 @@ fn the_nearest_config_upward_is_used() {
 }
 
 #[test]
-fn a_directory_that_is_none_is_refused() {
-    let home = Home::new();
-    home.write("file", "");
-    for directory in ["missing", "file"] {
-        let done = home.run(["check", "--cd", directory]);
-        assert_eq!(done.code, Some(2));
-        assert!(done.stderr.contains(directory), "{}", done.stderr);
-    }
-}
-
-#[test]
 fn init_writes_a_good_deployment_and_never_over_another() {
     let home = Home::new();
     let told = home.good(["init"]);
@@ -93,4 +54,32 @@ fn init_writes_a_good_deployment_and_never_over_another() {
         done.stderr
     );
     assert_eq!(home.read("raddle.toml"), written);
+}
+
+#[test]
+fn init_says_what_is_in_its_way() {
+    let home = Home::new();
+    std::os::unix::fs::symlink("gone.toml", home.work().join("raddle.toml")).expect("a link");
+    std::fs::create_dir(home.work().join("folder")).expect("a folder");
+    for (arguments, told) in [
+        (
+            vec!["init"],
+            "raddle.toml: there is a link to gone.toml, where there is nothing, already",
+        ),
+        (
+            vec!["init", "-c", "folder"],
+            "folder: there is a directory already",
+        ),
+    ] {
+        let done = home.run(arguments);
+        assert_eq!(done.code, Some(2));
+        assert!(done.stderr.contains(told), "{}", done.stderr);
+    }
+    assert!(!home.work().join("gone.toml").exists());
+}
+
+#[test]
+fn help_says_what_a_file_means_to_init() {
+    let help = Home::new().good(["init", "--help"]);
+    assert!(help.contains("for `init` to write"), "{help}");
 }

@@ -32,6 +32,11 @@ impl Home {
         self.folder.path().join("work")
     }
 
+    /// Where sessions and the like are kept.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     /// Writes a file below the working directory.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let file = self.work().join(name);
@@ -58,7 +63,7 @@ impl Home {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.folder.path())
-            .env("XDG_DATA_HOME", self.folder.path().join("data"))
+            .env("XDG_DATA_HOME", self.data())
             .env("XDG_CACHE_HOME", shared_cache())
             .stdin(Stdio::null());
         command

@@ -9,8 +9,10 @@
 
 mod command_line;
 mod config;
+mod damage;
 mod deployments;
 mod examples;
+mod exit_codes;
 mod harness;
 mod runs;
 #[cfg(target_os = "linux")]

@@ -310,6 +310,25 @@ fn a_live_run_streams_calls_a_tool_and_answers() {
 }
 
 #[test]
+fn programs_get_the_variables_that_are_granted_and_never_a_key() {
+    let home = recorded();
+    let granted = "cwd = \"<session>\", env = [\"TEAM\", \"OPENAI_API_KEY\"] }";
+    home.write(
+        "raddle.toml",
+        &CODER.replace("cwd = \"<session>\" }", granted),
+    );
+    let asked = RECORDING.replace("echo hello", "echo [$TEAM$OTHER$OPENAI_API_KEY]");
+    home.write("recording.jsonl", &asked.replace("hello\\n", "[red]\\n"));
+    let mut command = home.command(["exec", "Say hello.", "--recording", "recording.jsonl"]);
+    command
+        .env("TEAM", "red")
+        .env("OTHER", "blue")
+        .env("OPENAI_API_KEY", "secret");
+    let done = Done::of(command.output().expect("the binary runs"));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+}
+
+#[test]
 fn a_missing_header_variable_is_named() {
     let home = recorded();
     let model = "provider = \"openai-chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\nheaders = { X-Team = \"${TEAM}\" }";

@@ -264,7 +264,7 @@ impl Agent {
     /// break that this is unless the session is new.
     async fn changed_prefix(&mut self, prefix: &Arc<Prefix>) -> Result<Vec<EventData>, StoreError> {
         let sent = self.head.sent.replace(Arc::clone(prefix));
-        if sent.is_some_and(|sent| Arc::ptr_eq(&sent, prefix)) {
+        if sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, prefix)) {
             return Ok(Vec::new());
         }
         let generation = self.generation(prefix);
@@ -274,14 +274,22 @@ impl Agent {
         }
         self.head.revision += 1;
         let store = self.controller.store();
-        let mut events = Vec::new();
-        if let Some(before) = before {
-            let system = store.text(before.system).await?.unwrap_or_default();
-            let tools = store.text(before.tools).await?.unwrap_or_default();
-            let tools = serde_json::from_str(&tools).unwrap_or_default();
-            let breaks = cache_breaks(&Prefix::logged(system, tools), prefix);
-            events.extend(breaks.into_iter().map(EventData::CacheBreak));
-        }
+        let sent = match (sent, before) {
+            // What this process sent itself knows whose words it was made of.
+            (Some(sent), _) => Some(sent),
+            (None, Some(before)) => {
+                let system = store.text(before.system).await?.unwrap_or_default();
+                let tools = store.text(before.tools).await?.unwrap_or_default();
+                let tools = serde_json::from_str(&tools).unwrap_or_default();
+                Some(Arc::new(Prefix::logged(system, tools)))
+            }
+            (None, None) => None,
+        };
+        let mut events: Vec<EventData> = sent
+            .iter()
+            .flat_map(|sent| cache_breaks(sent, prefix))
+            .map(EventData::CacheBreak)
+            .collect();
         store.put_text(prefix.system()).await?;
         store.put_text(prefix.tools_json()).await?;
         events.push(EventData::Generation(generation));

@@ -35,6 +35,7 @@ impl Registry {
             plugins.push(plugin);
         }
         builder.order_tools(options);
+        builder.check_agents();
         let Builder {
             mut faults,
             mut variables,
@@ -270,6 +271,24 @@ impl Builder {
         }
         self.tools
             .sort_by_key(|entry| *place.get(entry.tool.name.as_str()).unwrap_or(&order.len()));
+    }
+
+    /// Every tool that an agent is to see must be there: a slip would leave it without.
+    fn check_agents(&mut self) {
+        let mut known: Vec<String> = self.tools.iter().map(|e| e.tool.name.clone()).collect();
+        known.sort_unstable();
+        for AgentEntry { agent, plugin, .. } in &self.agents {
+            for tool in &agent.tools {
+                if !self.owners.contains_key(&(Kind::Tool, tool.clone())) {
+                    self.faults.push(RegistryFault::UnknownAgentTool {
+                        agent: agent.name.clone(),
+                        plugin: plugin.to_string(),
+                        tool: tool.clone(),
+                        known: known.clone(),
+                    });
+                }
+            }
+        }
     }
 }
 

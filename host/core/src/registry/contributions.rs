@@ -7,7 +7,6 @@ use futures::future::join_all;
 
 use super::{Registry, RegistryFault, RegistryOptions};
 use crate::plugins::{Entry, Environment, Offer, Plugin};
-use crate::prompt::template::TemplateFault;
 
 /// What one plugin contributes.
 #[derive(Clone)]
@@ -134,17 +133,9 @@ fn finish(
         return Registry::build(contributions, environment, options);
     }
     let (_, others) = Registry::build_all(contributions, environment, options);
-    faults.extend(others.into_iter().filter(|fault| !may_be_missing(fault)));
+    // What a plugin that failed to make its offer would have offered may be all that is missing.
+    faults.extend(others.into_iter().filter(|fault| !fault.is_about_absence()));
     Err(faults)
-}
-
-/// Whether a fault may only be there because another plugin failed to make its offer.
-fn may_be_missing(fault: &RegistryFault) -> bool {
-    match fault {
-        RegistryFault::Template(error) => matches!(error.fault, TemplateFault::Unknown { .. }),
-        RegistryFault::UnknownOrderedTool { .. } => true,
-        _ => false,
-    }
 }
 
 fn unsettled(plugins: &[Arc<dyn Plugin>], cycle: &[Round]) -> RegistryFault {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::plugins::PluginError;
 use crate::prompt::TemplateError;
-use crate::prompt::template::nearest;
+use crate::prompt::template::{TemplateFault, nearest};
 
 /// A fault in what the plugins contribute. All of them are found at once.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +108,21 @@ pub enum RegistryFault {
         /// What is wrong.
         message: String,
     },
+    /// An agent is to see a tool that no plugin offers.
+    #[error(
+        "agent `{agent}` of plugin `{plugin}`: its `tools` name `{tool}`, which no plugin offers{}",
+        Near(tool, known)
+    )]
+    UnknownAgentTool {
+        /// The agent.
+        agent: String,
+        /// The plugin that offers it.
+        plugin: String,
+        /// The name.
+        tool: String,
+        /// All tools there are, sorted.
+        known: Vec<String>,
+    },
     /// A section's text is at fault.
     #[error(transparent)]
     Template(#[from] TemplateError),
@@ -153,12 +168,22 @@ impl RegistryFault {
             | Self::Name { plugin, .. }
             | Self::Reserved { plugin, .. }
             | Self::LongToolName { plugin, .. }
+            | Self::UnknownAgentTool { plugin, .. }
             | Self::Parameters { plugin, .. } => Some(plugin),
             Self::Unsettled { .. }
             | Self::Duplicate { .. }
             | Self::WireCollision { .. }
             | Self::UnknownOrderedTool { .. }
             | Self::OrderedTwice { .. } => None,
+        }
+    }
+
+    /// Whether it may be there only because a plugin that another fault names is missing.
+    pub fn is_about_absence(&self) -> bool {
+        match self {
+            Self::Template(error) => matches!(error.fault, TemplateFault::Unknown { .. }),
+            Self::UnknownOrderedTool { .. } | Self::UnknownAgentTool { .. } => true,
+            _ => false,
         }
     }
 }

@@ -216,6 +216,26 @@ pub enum EndCause {
 }
 
 impl EventData {
+    /// Every type there is: what stands under `type`.
+    pub const TYPES: [&'static str; 16] = [
+        "cache.break",
+        "context",
+        "done",
+        "error",
+        "generation",
+        "message.assistant",
+        "message.user",
+        "permission",
+        "retry",
+        "run.ended",
+        "run.started",
+        "text.delta",
+        "tool.call",
+        "tool.progress",
+        "tool.result",
+        "usage",
+    ];
+
     /// Whether the event is part of the log; the others are only shown.
     pub fn is_logged(&self) -> bool {
         !matches!(

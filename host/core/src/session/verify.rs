@@ -10,21 +10,24 @@ use crate::store::{Store, StoreError};
 pub struct Verification {
     /// Requests rebuilt.
     pub requests: usize,
-    /// Requests whose bytes differ from those that were sent.
+    /// Damaged events, and requests whose bytes differ from those that were sent for no damage
+    /// before them.
     pub mismatches: Vec<Mismatch>,
 }
 
-/// A request that cannot be rebuilt as it was sent.
+/// A request that cannot be rebuilt as it was sent, or damage that keeps requests from being
+/// rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The answer's event.
+    /// The answer's event, or the damaged one.
     pub seq: u64,
-    /// What differs.
+    /// What differs, or what is damaged.
     pub reason: String,
 }
 
 /// Rebuilds every answered request of `session` from its log and compares it, byte for byte by
-/// digest, with what was sent.
+/// digest, with what was sent. An event of a newer release is no fault; if a request holds what it
+/// said, that request differs.
 pub async fn verify(
     store: &dyn Store,
     provider: &dyn Provider,
@@ -38,7 +41,21 @@ pub async fn verify(
         requests: 0,
         mismatches: Vec::new(),
     };
-    for event in store.events(session, 0).await? {
+    let mut damaged = false;
+    for entry in store.entries(session, 0).await? {
+        let event = match entry {
+            Ok(event) => event,
+            Err(unreadable) => {
+                if unreadable.is_damage() {
+                    damaged = true;
+                    found.mismatches.push(Mismatch {
+                        seq: unreadable.seq,
+                        reason: unreadable.reason,
+                    });
+                }
+                continue;
+            }
+        };
         match &event.data {
             EventData::Generation(generation) => {
                 revision += 1;
@@ -51,7 +68,8 @@ pub async fn verify(
                         .encode(&head.request(&transcript, session, revision))
                         .digest
                 });
-                if let Some(reason) = difference(*request, rebuilt) {
+                // What differs after damage differs because of it, and is not told again.
+                if let Some(reason) = difference(*request, rebuilt).filter(|_| !damaged) {
                     found.mismatches.push(Mismatch {
                         seq: event.seq,
                         reason,

@@ -14,8 +14,9 @@ use crate::failure::{Failure, excerpt};
 use crate::sse::{EVENT_LIMIT, Event, EventReader, TooLong};
 use crate::surrogates::Surrogates;
 
-/// The most bytes that are taken as one answer.
-const ANSWER_LIMIT: usize = 256 << 20;
+/// The most bytes that are taken as one answer: many times what a model can say, and little enough
+/// to be kept. An event may be half of it.
+const ANSWER_LIMIT: usize = 2 * EVENT_LIMIT;
 /// The most bytes of a refusal that are read.
 const REFUSAL_LIMIT: usize = 64 << 10;
 /// How much of the start is kept, to be shown when it turns out to be no stream of events.
@@ -168,7 +169,8 @@ impl<A: AnswerReader> Attempt<A> {
         self.received += bytes.len();
         if self.received > ANSWER_LIMIT {
             return Err(Failure::malformed(format!(
-                "the answer is longer than {ANSWER_LIMIT} bytes"
+                "the answer is longer than {} MiB",
+                ANSWER_LIMIT >> 20
             )));
         }
         match self.shape {
@@ -353,7 +355,8 @@ fn reports_error(data: &Value) -> bool {
 
 fn too_long(_: TooLong) -> Failure {
     Failure::malformed(format!(
-        "a line of the answer is longer than {EVENT_LIMIT} bytes"
+        "a line of the answer is longer than {} MiB",
+        EVENT_LIMIT >> 20
     ))
 }
 

@@ -19,6 +19,7 @@ use exchange::Exchange;
 use service::Service;
 
 pub(crate) use service::is_openai;
+pub use service::{check_base_url, check_header};
 
 /// A provider that speaks `form` over HTTP.
 pub(crate) fn provider<F: Form>(

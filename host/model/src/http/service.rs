@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::settings::{ProviderSettings, SettingsError};
 
 const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+const EXPECTED_URL: &str = "expected http:// or https:// and a host";
 const OPENAI_HOST: &str = "api.openai.com";
 
 /// Shorter header values are too common to be cut out of every text.
@@ -42,6 +43,24 @@ pub(crate) struct Service {
 pub(crate) fn is_openai(base_url: Option<&str>) -> bool {
     Url::parse(base_url.unwrap_or(DEFAULT_BASE_URL))
         .is_ok_and(|url| url.host_str() == Some(OPENAI_HOST))
+}
+
+/// Whether requests can be sent to a service at `url`.
+///
+/// # Errors
+///
+/// [`SettingsError::BaseUrl`], as [`provider`](crate::provider) would give it.
+pub fn check_base_url(url: &str) -> Result<(), SettingsError> {
+    endpoint(url, "").map(drop)
+}
+
+/// Whether requests can carry a header.
+///
+/// # Errors
+///
+/// [`SettingsError::Header`], as [`provider`](crate::provider) would give it.
+pub fn check_header(name: &str, value: &str) -> Result<(), SettingsError> {
+    header(name, value).map(drop)
 }
 
 impl Service {
@@ -192,14 +211,15 @@ fn endpoint(base: &str, path: &str) -> Result<Url, SettingsError> {
         Err(error) => {
             let has_secrets = base.contains(['@', '?', '#']);
             let visible = if has_secrets { "…" } else { base };
-            return refuse(visible.to_owned(), error.to_string());
+            let reason = match base.contains("://") {
+                true => error.to_string(),
+                false => EXPECTED_URL.to_owned(),
+            };
+            return refuse(visible.to_owned(), reason);
         }
     };
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return refuse(
-            shown(&url),
-            "expected http:// or https:// and a host".to_owned(),
-        );
+        return refuse(shown(&url), EXPECTED_URL.to_owned());
     }
     url.set_fragment(None);
     let base_path = url.path().trim_end_matches('/');
@@ -230,15 +250,7 @@ fn headers(settings: &ProviderSettings) -> Result<(HeaderMap, Vec<String>), Sett
         }
     }
     for (name, value) in &settings.headers {
-        let refuse = |reason| SettingsError::Header {
-            name: name.clone(),
-            reason,
-        };
-        let parsed: HeaderName = name
-            .parse()
-            .map_err(|_| refuse("not a name a header can have"))?;
-        let mut content = HeaderValue::from_str(value)
-            .map_err(|_| refuse("its value holds characters no header can carry"))?;
+        let (parsed, mut content) = header(name, value)?;
         content.set_sensitive(true);
         headers.insert(parsed, content);
         // The scheme (`Bearer`) is no secret.
@@ -250,6 +262,19 @@ fn headers(settings: &ProviderSettings) -> Result<(HeaderMap, Vec<String>), Sett
     // The longest first, so that none is cut into before it is found.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     Ok((headers, secrets))
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), SettingsError> {
+    let refuse = |reason| SettingsError::Header {
+        name: name.to_owned(),
+        reason,
+    };
+    let parsed: HeaderName = name
+        .parse()
+        .map_err(|_| refuse("not a name a header can have"))?;
+    let content = HeaderValue::from_str(value)
+        .map_err(|_| refuse("its value holds characters no header can carry"))?;
+    Ok((parsed, content))
 }
 
 fn is_plain_loopback(url: &Url) -> bool {

@@ -1,7 +1,6 @@
 //! The file format of recordings.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use raddle_core::digest::Digest;
 use raddle_core::message::Finish;
@@ -54,14 +53,6 @@ pub struct Recording {
 /// A recording that cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The file could not be read.
-    #[error("{name}: {source}")]
-    Read {
-        /// The file.
-        name: String,
-        /// What went wrong.
-        source: std::io::Error,
-    },
     /// A line is not what it should be.
     #[error("{name}:{line}: {reason}")]
     Line {
@@ -150,15 +141,6 @@ struct Header {
 }
 
 impl Recording {
-    /// Reads the file at `path`.
-    pub fn load(path: &Path) -> Result<Self, RecordingError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&name, &text),
-            Err(source) => Err(RecordingError::Read { name, source }),
-        }
-    }
-
     /// Reads `text`, which errors call `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, RecordingError> {
         let mut recording = Self {
@@ -178,8 +160,15 @@ impl Recording {
             if content.trim().is_empty() {
                 continue;
             }
-            let value: Value =
-                serde_json::from_str(content).map_err(|error| fail(described(&error)))?;
+            let value: Value = serde_json::from_str(content)
+                .map_err(|error| fail(format!("this is not JSON: {}", described(&error))))?;
+            if !value.is_object() {
+                return Err(fail(format!(
+                    "a line is a JSON object, a step such as `{{\"key\": \"main/1/1\", \"chunks\": \
+                     […], \"expect\": […]}}`; found {}",
+                    kind_of(&value)
+                )));
+            }
             if value.get("recording").is_some() && recording.steps.is_empty() {
                 let header: Header =
                     serde_json::from_value(value).map_err(|error| fail(error.to_string()))?;
@@ -290,6 +279,17 @@ impl TryFrom<WrittenExpectation> for Expectation {
             }
         };
         Ok(Self { pointer, check })
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod conversation;
 mod encoding;
+mod endless;
 mod failures;
 mod pairing;
 mod recordings;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use raddle_core::message::{Finish, Part};
 use raddle_core::provider::{Provider, ProviderErrorKind, RequestKey, Usage};
-use raddle_model::{ProviderKind, ProviderSettings, Recording, RecordingError};
+use raddle_model::{ProviderKind, ProviderSettings, Recording};
 use serde_json::{Map, Value, json};
 
 use crate::support::{Outcome, answer, call, collect, provider, request, result, text, user};
@@ -227,11 +227,14 @@ fn a_recording_that_cannot_be_played_is_refused_by_line() {
 
     assert_eq!(refused(""), "talk.jsonl: the recording has no steps");
     assert!(
-        refused("{").starts_with("talk.jsonl:1: EOF"),
+        refused("{").starts_with("talk.jsonl:1: this is not JSON: EOF"),
         "{}",
         refused("{")
     );
-    assert!(refused(&format!("{good}\nnot json")).starts_with("talk.jsonl:2: expected"));
+    assert!(
+        refused(&format!("{good}\nnot json"))
+            .starts_with("talk.jsonl:2: this is not JSON: expected")
+    );
     assert_eq!(
         second(finish.clone(), json!([])),
         "talk.jsonl:3: step `main/1/2` expects nothing of its request: give it an `expect`"
@@ -274,17 +277,24 @@ fn a_recording_that_cannot_be_played_is_refused_by_line() {
 }
 
 #[test]
-fn a_file_is_loaded_or_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("talk.jsonl");
-    let error = Recording::load(&path).unwrap_err();
-    assert!(matches!(error, RecordingError::Read { .. }));
-    assert!(error.to_string().contains("talk.jsonl"));
-    let line = step(
-        "main/1/1",
-        json!([{"finish": "stop"}]),
-        json!([{"pointer": "/model", "equals": "m"}]),
+fn a_line_that_is_no_object_is_told_what_is_expected() {
+    for (line, found) in [
+        ("[\"main/1/1\", [], []]", "a list"),
+        ("\"hello\"", "a string"),
+        ("1", "a number"),
+        ("true", "a boolean"),
+        ("null", "null"),
+    ] {
+        let told = refused(&format!("{{\"recording\": 1}}\n\n{line}"));
+        assert!(
+            told.starts_with("talk.jsonl:3: a line is a JSON object, a step such as `{\"key\":"),
+            "{told}"
+        );
+        assert!(told.ends_with(&format!("; found {found}")), "{told}");
+    }
+    let told = refused("{\"recording\": 1}\nhello");
+    assert!(
+        told.starts_with("talk.jsonl:2: this is not JSON: "),
+        "{told}"
     );
-    std::fs::write(&path, line).unwrap();
-    assert_eq!(Recording::load(&path).unwrap().keys().count(), 1);
 }

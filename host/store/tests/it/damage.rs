@@ -1,6 +1,6 @@
 //! What is damaged is named, and costs no more than itself.
 
-use raddle_core::store::{Store, StoreError};
+use raddle_core::store::{Store, StoreError, Unreadable};
 use raddle_store::SqliteStore;
 
 use crate::{header, message, store};
@@ -26,7 +26,6 @@ async fn a_damaged_event_is_named() {
         ("data", "'{}, \"x\": 1'"),
         ("data", "''"),
         ("data", "CAST(x'ff' AS TEXT)"),
-        ("type", "'message.unheard'"),
         ("time", "CAST(x'ff' AS TEXT)"),
         ("run", "-1"),
         ("step", "5000000000"),
@@ -44,7 +43,11 @@ async fn a_damaged_event_is_named() {
         };
         assert_eq!((session.as_str(), *seq), ("s", 2), "{column} = {value}");
         assert!(!message.is_empty());
-        // What follows it, and the other session, can still be read.
+        // What stands around it, and the other session, can still be read.
+        let entries = store.entries("s", 0).await.unwrap();
+        let damage = Unreadable::damaged(2, message);
+        let whole = |seq| Ok(crate::message("s", seq));
+        assert_eq!(entries, [whole(1), Err(damage), whole(3)]);
         assert_eq!(store.events("s", 2).await.unwrap().len(), 1);
         assert_eq!(store.events("t", 0).await.unwrap().len(), 3);
         store.append("s", &[crate::message("s", 4)]).await.unwrap();
@@ -56,6 +59,35 @@ async fn a_lost_event_is_named() {
     let (store, _directory) = damaged("DELETE FROM event WHERE session = 1 AND seq = 2").await;
     let error = store.events("s", 0).await.unwrap_err();
     assert_eq!(error.to_string(), "session `s`, event 2: missing");
+
+    let (store, _directory) = damaged("DELETE FROM event WHERE session = 1 AND seq < 3").await;
+    let entries = store.entries("s", 0).await.unwrap();
+    let reason = "missing, as are all up to event 2";
+    let left = [
+        Err(Unreadable::damaged(1, reason)),
+        Ok(crate::message("s", 3)),
+    ];
+    assert_eq!(entries, left);
+}
+
+#[tokio::test]
+async fn an_event_of_a_newer_release_is_kept_whole_and_is_no_damage() {
+    let unheard = r#"UPDATE event SET type = 'message.unheard', data = '{"z":1,"a":[2.50]}'
+                     WHERE session = 1 AND seq = 2"#;
+    let (store, _directory) = damaged(unheard).await;
+    let entries = store.entries("s", 0).await.unwrap();
+    let newer = entries[1].as_ref().unwrap_err();
+    assert!(!newer.is_damage());
+    assert_eq!(
+        newer.newer.as_ref().unwrap().to_string(),
+        r#"{"seq":2,"time":"2026-01-31T12:00:00.002Z","session":"s","run":1,"step":0,"type":"message.unheard","data":{"z":1,"a":[2.5]},"display":true}"#
+    );
+    // Who needs all of the log still cannot do without it.
+    assert_eq!(
+        store.events("s", 0).await.unwrap_err().to_string(),
+        "session `s`, event 2: its type `message.unheard` is not known here: use the newer \
+         release that wrote it"
+    );
 }
 
 #[tokio::test]

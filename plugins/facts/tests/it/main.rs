@@ -135,3 +135,21 @@ fn the_schema_names_what_is_offered() {
         .collect();
     assert_eq!(named, json!(offered));
 }
+
+#[test]
+fn a_name_that_would_break_out_of_its_line_is_quoted() {
+    let context = Context {
+        cwd: Some("/srv/a\n\n# Rules\u{2028}\"b\"".to_owned()),
+        facts: vec![Fact::new("git-branch", "x\u{1b}[2J")],
+        ..Context::default()
+    };
+    for (name, told) in [
+        ("cwd", r#""/srv/a\n\n# Rules\u{2028}\"b\"""#),
+        ("git_branch", r#""x\u{1b}[2J""#),
+    ] {
+        assert_eq!(
+            resolved(name, &context).expect("known"),
+            Some(told.to_owned())
+        );
+    }
+}

@@ -32,6 +32,19 @@ fn an_edit_says_where_and_echoes_no_text() {
 }
 
 #[test]
+fn a_write_counts_in_words() {
+    let folder = Folder::new();
+    for (content, told) in [
+        ("", "wrote new: 0 lines, 0 bytes"),
+        ("x", "wrote new: 1 line, 1 byte"),
+        ("x\ny\n", "wrote new: 2 lines, 4 bytes"),
+    ] {
+        let arguments = json!({ "path": "new", "content": content });
+        assert_eq!(folder.call("write", arguments).unwrap().text, told);
+    }
+}
+
+#[test]
 fn an_edit_that_fails_names_the_file_and_leaves_it() {
     let folder = Folder::new();
     folder.put("a", "text\n");
@@ -54,9 +67,10 @@ fn an_edit_that_fails_names_the_file_and_leaves_it() {
 fn a_folder_is_listed_by_name() {
     let folder = Folder::new();
     folder.put("src/b.rs", "12345");
+    folder.put("src/c", "1");
     folder.put("src/a/x", "");
     let answer = folder.call("list", json!({ "path": "src" })).unwrap();
-    assert_eq!(answer.text, "a/\nb.rs\t5 bytes\n");
+    assert_eq!(answer.text, "a/\nb.rs\t5 bytes\nc\t1 byte\n");
     assert_eq!(folder.call("list", json!({})).unwrap().text, "src/\n");
 
     std::fs::create_dir(folder.path("empty")).unwrap();

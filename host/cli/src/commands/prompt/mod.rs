@@ -101,10 +101,7 @@ async fn of_session(id: &str, place: &Place) -> Result<Assembly, Failure> {
     let config = place.deployment_if_any()?;
     let store = deployment::store(config.as_ref())?;
     let session = find(&*store, id).await?.header.id;
-    let events = store
-        .events(&session, 0)
-        .await
-        .map_err(anyhow::Error::from)?;
+    let events = store.events(&session, 0).await?;
     let mut generation = None;
     let mut tail = Vec::new();
     for event in events {
@@ -124,7 +121,7 @@ async fn of_session(id: &str, place: &Place) -> Result<Assembly, Failure> {
         ))
     })?;
     let text = async |digest| {
-        let text = store.text(digest).await.map_err(anyhow::Error::from)?;
+        let text = store.text(digest).await?;
         text.ok_or_else(|| Failure::bad(format!("session `{session}` has lost the text {digest}")))
     };
     let system = text(generation.system).await?;

@@ -237,6 +237,20 @@ async fn tools_sort_by_name_unless_the_config_lists_an_order() {
 }
 
 #[tokio::test]
+async fn an_agent_cannot_be_given_a_tool_that_nobody_offers() {
+    let tools = plugin("tools", offer().tool("read", "Reads").tool("bash", "Runs"));
+    let agents = offer()
+        .agent_with_tools("coder", &["read", "bahs"])
+        .agent_with_tools("helper", &["zzz"]);
+    let found = faults(&[plugin("persona", agents), tools]).await;
+    insta::assert_snapshot!(lines(&found), @r"
+    agent `coder` of plugin `persona`: its `tools` name `bahs`, which no plugin offers; did you mean `bash`? (there are: bash, read)
+    agent `helper` of plugin `persona`: its `tools` name `zzz`, which no plugin offers (there are: bash, read)
+    ");
+    assert!(found.iter().all(|fault| fault.plugin() == Some("persona")));
+}
+
+#[tokio::test]
 async fn schemas_keep_the_order_of_their_members() {
     let text = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}"#;
     let registry = registry(&[plugin("p", tool_with(serde_json::from_str(text).unwrap()))]).await;
