@@ -192,6 +192,7 @@ fn offer(number: usize) -> Offer {
         sections[2].content = Content::Fixed(format!("Now <<{}>>.", step_variable(number)));
     }
     Offer {
+        injections: Vec::new(),
         sections,
         variables: vec![Variable {
             name: format!("fixed_{number}"),

@@ -74,6 +74,7 @@ fn result(seq: u64) -> Event {
         text: "A line of output.\n".repeat(50),
         is_error: false,
         details: None,
+        artifact: None,
     };
     Event {
         seq,

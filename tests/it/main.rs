@@ -8,6 +8,7 @@
 mod agent;
 mod architecture;
 mod components;
+mod injections;
 mod licences;
 mod standard_tools;
 mod support;

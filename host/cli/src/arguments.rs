@@ -163,4 +163,58 @@ pub(crate) enum SessionCommand {
         /// The session, or the first characters of its id
         id: String,
     },
+    /// Tell a session, running or not, what happened outside of it
+    Inject(Box<InjectArguments>),
+}
+
+/// `raddle session inject`.
+#[derive(Debug, Args)]
+pub(crate) struct InjectArguments {
+    /// The session, or the first characters of its id
+    pub(crate) id: String,
+    /// Its kind, one that a plugin of the session offers: `artifact_update`
+    #[arg(long)]
+    pub(crate) kind: String,
+    /// What the model reads
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) summary: String,
+    /// Its own id: the same again is the same event; without it a new one
+    #[arg(long, value_name = "ID")]
+    pub(crate) event_id: Option<String>,
+    /// When it happened, RFC 3339; without it now
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
+    /// client, server, tool, workspace or background_job
+    #[arg(long, default_value = "client")]
+    pub(crate) source: String,
+    /// next_turn, steer or follow_up; without it as the kind says
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) delivery: Option<String>,
+    /// Somebody has to decide something about it
+    #[arg(long)]
+    pub(crate) requires_decision: bool,
+    /// Of events with the same key, the model is told one
+    #[arg(long, value_name = "KEY")]
+    pub(crate) dedupe_key: Option<String>,
+    /// What it is about, a stable reference
+    #[arg(long = "ref", value_name = "REF")]
+    pub(crate) reference: Option<String>,
+    /// What it is about, a path in the workspace
+    #[arg(long)]
+    pub(crate) path: Option<String>,
+    /// The state that is in now
+    #[arg(long)]
+    pub(crate) revision: Option<String>,
+    /// user, collaborator, agent or service
+    #[arg(long)]
+    pub(crate) actor: Option<String>,
+    /// The front end's interaction it comes from
+    #[arg(long, value_name = "ID")]
+    pub(crate) interaction: Option<String>,
+    /// The tool call it comes from
+    #[arg(long, value_name = "ID")]
+    pub(crate) tool_call: Option<String>,
+    /// A JSON object for the harness and front ends; the model sees `change` of it
+    #[arg(long, value_name = "JSON")]
+    pub(crate) details: Option<String>,
 }

@@ -186,6 +186,17 @@ impl Conversation {
         self.run_with(message, &Cancel::new()).await
     }
 
+    /// Runs if something was left for the idle session that is worth a run.
+    pub(crate) async fn listen(&mut self) -> Result<(), Failure> {
+        if !self.agent.listen().await? {
+            return Ok(());
+        }
+        let cancel = Cancel::new();
+        let woken = std::pin::pin!(self.agent.wake(&cancel));
+        until_done(woken, &cancel).await??;
+        Ok(())
+    }
+
     /// Like [`run`](Self::run), for a run that somebody else may cancel too.
     pub(crate) async fn run_with(
         &mut self,
@@ -321,7 +332,7 @@ async fn until_done<T>(
 }
 
 /// 64 random bits: short enough to type the beginning of, and no two alike.
-fn new_id() -> Result<String, Failure> {
+pub(crate) fn new_id() -> Result<String, Failure> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::Unable(anyhow!("there are no random numbers: {error}")))?;

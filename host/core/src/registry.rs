@@ -16,6 +16,7 @@ pub use tool::{ToolEntry, wire_name};
 use crate::plugins::{Agent, Environment, Lifetime, Plugin, Question};
 use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault, nearest};
 use crate::prompt::{TemplateError, ToolList};
+use crate::session::injection;
 
 /// The section the active agent's body fills.
 pub const PERSONA: &str = "agent:persona";
@@ -23,6 +24,8 @@ pub const PERSONA: &str = "agent:persona";
 pub const PERSONA_ORDER: i32 = 0;
 /// A tool's guidance is the section of this prefix and the tool's name.
 const GUIDANCE_PREFIX: &str = "tool:";
+/// What an injection kind means is the section of this prefix and the kind's name.
+const MEANING_PREFIX: &str = "injection:";
 
 /// The checked contributions of one set of plugins. Immutable, and shared by all sessions.
 pub struct Registry {
@@ -32,6 +35,7 @@ pub struct Registry {
     tools: Vec<ToolEntry>,
     tool_by_wire: HashMap<String, usize>,
     agents: Vec<AgentEntry>,
+    injection_kinds: Vec<injection::Kind>,
     all_tools: Arc<ToolList>,
     environment: Environment,
     deployment_answers: Mutex<HashMap<Question, Option<Arc<str>>>>,
@@ -163,6 +167,11 @@ impl Registry {
         self.tool_by_wire
             .get(&wire_name(name))
             .map(|index| &self.tools[*index])
+    }
+
+    /// The kinds of injections, by name.
+    pub fn injection_kinds(&self) -> &[injection::Kind] {
+        &self.injection_kinds
     }
 
     /// All agents, by name.

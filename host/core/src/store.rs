@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::session::Event;
+use crate::session::injection::Injection;
 
 /// A durable home of session logs. When a write's future is done, a killed process cannot lose
 /// what was written.
@@ -100,6 +101,23 @@ pub trait Store: Send + Sync {
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
+    /// Leaves something for whoever runs the session: durable, in order.
+    fn post<'a>(
+        &'a self,
+        session: &'a str,
+        injection: &'a Injection,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// What was left for a session, oldest first. One that cannot be read is left out.
+    fn mail<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Letter>, StoreError>>;
+
+    /// Throws away what was left, up to and with `number`: it is in the log.
+    fn discard_mail<'a>(
+        &'a self,
+        session: &'a str,
+        number: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
     /// Takes the lease of a session for `owner` until `until`, or renews it. `false` if another
     /// owner holds one that has not run out at `now`. Times are RFC 3339, UTC.
     fn lease<'a>(
@@ -116,6 +134,15 @@ pub trait Store: Send + Sync {
         session: &'a str,
         owner: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// Something left for a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Letter {
+    /// Grows with each.
+    pub number: i64,
+    /// What it says.
+    pub injection: Injection,
 }
 
 /// An entry of a log: its event, or why there is none.

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::trust::neutralise;
+use crate::session::injection::{Actor, Injection};
+use crate::trust::{NEUTRAL, neutralise};
 
 /// The record a failed tool call is answered with: `{code, message}`.
 pub fn error_record(code: &str, message: &str) -> String {
@@ -46,6 +47,33 @@ pub(crate) fn context_entry(section: &str, body: &str) -> (String, usize) {
 /// A tail entry for a section that has no text any more.
 pub(crate) fn withdrawn_entry(section: &str) -> String {
     format!("<context section=\"{}\"/>", attribute(section))
+}
+
+/// An injection as the model sees it: the kind is the tag, and no `<` of the summary is one.
+/// Who did it and what changed stand in the tag where the kind says so.
+pub(crate) fn injection(injection: &Injection, attributed: bool) -> String {
+    let subject = &injection.subject;
+    let reference = subject.reference.clone().or_else(|| {
+        let path = subject.path.as_ref()?;
+        Some(format!("file:{path}"))
+    });
+    let named = |name: &'static str| injection.details.get(name).and_then(Value::as_str);
+    let actor = injection.origin.actor.map(Actor::name);
+    let mut tag = format!("<{}", injection.kind);
+    let attributes = [
+        ("id", Some(injection.id.as_str())),
+        ("ref", reference.as_deref()),
+        ("revision", subject.revision.as_deref()),
+        ("actor", actor.filter(|_| attributed)),
+        ("change", named("change").filter(|_| attributed)),
+    ];
+    for (name, value) in attributes {
+        if let Some(value) = value {
+            tag.push_str(&format!(" {name}=\"{}\"", attribute(value)));
+        }
+    }
+    let summary = injection.summary.trim().replace('<', NEUTRAL);
+    format!("{tag}>\n{summary}\n</{}>", injection.kind)
 }
 
 /// `text` as the value of a quoted attribute.

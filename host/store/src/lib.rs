@@ -2,6 +2,7 @@
 
 mod failure;
 mod log;
+mod mail;
 mod schema;
 mod state;
 mod text;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt, ready};
 use raddle_core::digest::Digest;
 use raddle_core::session::Event;
-use raddle_core::store::{Entry, SessionHeader, SessionSummary, Store, StoreError};
+use raddle_core::session::injection::Injection;
+use raddle_core::store::{Entry, Letter, SessionHeader, SessionSummary, Store, StoreError};
 use rusqlite::Connection;
 
 use failure::Failure;
@@ -169,6 +171,33 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         let (session, plugin, prefix) = (session.to_owned(), plugin.to_owned(), prefix.to_owned());
         self.read(move |connection| state::list(connection, &session, &plugin, &prefix))
+    }
+
+    fn post<'a>(
+        &'a self,
+        session: &'a str,
+        injection: &'a Injection,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let session = session.to_owned();
+        let body = serde_json::to_string(injection);
+        self.write(move |connection| {
+            let body = body.map_err(|error| Failure::Other(error.to_string()))?;
+            mail::post(connection, &session, &body)
+        })
+    }
+
+    fn mail<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Letter>, StoreError>> {
+        let session = session.to_owned();
+        self.read(move |connection| mail::read(connection, &session))
+    }
+
+    fn discard_mail<'a>(
+        &'a self,
+        session: &'a str,
+        number: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let session = session.to_owned();
+        self.write(move |connection| mail::discard(connection, &session, number))
     }
 
     fn lease<'a>(

@@ -14,7 +14,9 @@ wasmtime::component::bindgen!({
     exports: { default: async },
 });
 
-pub(crate) use exports::raddle::plugin::{agents, sections, settings, tools, variables};
+pub(crate) use exports::raddle::plugin::{
+    agents, injections, sections, settings, tools, variables,
+};
 pub(crate) use raddle::plugin::{
     log, process, progress, session_state, settings_host, types, workspace,
 };

@@ -8,7 +8,7 @@ use wasmtime::Engine;
 use wasmtime::component::types::{Component as ComponentType, ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
-use crate::bindings::{agents, sections, tools, types, variables};
+use crate::bindings::{agents, injections, sections, tools, types, variables};
 use crate::grants::Grants;
 use crate::refusal::LoadReason;
 
@@ -60,7 +60,7 @@ type Check = fn(&ComponentFunc, &ComponentType) -> wasmtime::Result<()>;
 type Answer<T> = (Result<T, types::Error>,);
 type OfEnvironment = (types::Environment,);
 
-static EXPORTS: [Export; 5] = [
+static EXPORTS: [Export; 6] = [
     Export {
         name: "sections",
         functions: &[
@@ -103,6 +103,13 @@ static EXPORTS: [Export; 5] = [
             ("offer", check::<OfEnvironment, Answer<Vec<agents::Agent>>>),
             ("load", check::<(String, types::Context), Answer<String>>),
         ],
+    },
+    Export {
+        name: "injections",
+        functions: &[(
+            "offer",
+            check::<OfEnvironment, Answer<Vec<injections::Kind>>>,
+        )],
     },
     Export {
         name: "settings",

@@ -1,12 +1,13 @@
 //! Between the contract's types and core's.
 
 use raddle_core::plugins::{
-    Agent, Content, Context, Entry, Environment, Fact, Fault, Guidance, Invocation, Lifetime,
-    Outcome, Reply, Section, Tool, Variable,
+    Agent, Content, Context, Entry, Environment, Fact, Fault, Guidance, InjectionKind, Invocation,
+    Lifetime, Outcome, Reply, Section, Tool, Variable,
 };
+use raddle_core::session::injection::{Coalescing, Delivery, Kind, Subject};
 use serde_json::Value;
 
-use crate::bindings::{agents, sections, tools, types, variables};
+use crate::bindings::{agents, injections, sections, tools, types, variables};
 
 /// `environment` as the plugin gets it; `files` are what its settings declare.
 pub(crate) fn environment(environment: &Environment, files: &[types::File]) -> types::Environment {
@@ -103,6 +104,28 @@ pub(crate) fn agent(agent: agents::Agent) -> Agent {
     }
 }
 
+pub(crate) fn injection_kind(kind: injections::Kind) -> InjectionKind {
+    InjectionKind {
+        order: kind.order,
+        meaning: kind.meaning,
+        kind: Kind {
+            name: kind.name,
+            delivery: match kind.delivery {
+                injections::Delivery::NextTurn => Delivery::NextTurn,
+                injections::Delivery::Steer => Delivery::Steer,
+                injections::Delivery::FollowUp => Delivery::FollowUp,
+            },
+            coalescing: match kind.coalescing {
+                injections::Coalescing::KeepAll => Coalescing::KeepAll,
+                injections::Coalescing::SameKind => Coalescing::SameKind,
+                injections::Coalescing::SameSubject => Coalescing::SameSubject,
+            },
+            passive: kind.passive,
+            attributed: kind.attributed,
+        },
+    }
+}
+
 /// How a tool call ended, or the fault in what it says.
 pub(crate) fn outcome(outcome: tools::Outcome) -> Result<Outcome, Fault> {
     match outcome {
@@ -119,6 +142,11 @@ pub(crate) fn outcome(outcome: tools::Outcome) -> Result<Outcome, Fault> {
             Ok(Outcome::Done(Reply {
                 text: reply.text,
                 details,
+                artifact: reply.artifact.map(|subject| Subject {
+                    reference: subject.reference,
+                    path: subject.path,
+                    revision: subject.revision,
+                }),
                 terminate: reply.terminate,
                 facts: facts(reply.facts),
             }))

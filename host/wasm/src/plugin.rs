@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, UpdateDeadline};
 
-use crate::bindings::{agents, sections, settings, tools, types, variables};
+use crate::bindings::{agents, injections, sections, settings, tools, types, variables};
 use crate::contributions;
 use crate::fault::{self, Place};
 use crate::imports::{Profile, Purpose, State};
@@ -27,6 +27,7 @@ const TOOLS_OFFER: Place = Place::new("tools", "offer");
 const TOOLS_CALL: Place = Place::new("tools", "call");
 const AGENTS_OFFER: Place = Place::new("agents", "offer");
 const AGENTS_LOAD: Place = Place::new("agents", "load");
+const INJECTIONS_OFFER: Place = Place::new("injections", "offer");
 const SETTINGS_DESCRIBE: Place = Place::new("settings", "describe");
 
 /// Resources (streams, requests, …) that a guest may hold at once.
@@ -55,6 +56,7 @@ pub(crate) struct Exports {
     variables: Option<variables::GuestIndices>,
     tools: Option<tools::GuestIndices>,
     agents: Option<agents::GuestIndices>,
+    injections: Option<injections::GuestIndices>,
     settings: Option<settings::GuestIndices>,
 }
 
@@ -89,6 +91,9 @@ impl Exports {
                 .transpose()?,
             agents: has("agents")
                 .then(|| agents::GuestIndices::new(component))
+                .transpose()?,
+            injections: has("injections")
+                .then(|| injections::GuestIndices::new(component))
                 .transpose()?,
             settings: has("settings")
                 .then(|| settings::GuestIndices::new(component))
@@ -291,6 +296,13 @@ impl LoadedPlugin {
             let agents = visit.watch.ask(AGENTS_OFFER, call).await?;
             offer.agents = agents.into_iter().map(contributions::agent).collect();
         }
+        if let Some(indices) = &exports.injections {
+            let guest = visit.guest(INJECTIONS_OFFER, |store, at| indices.load(store, at))?;
+            let call = guest.call_offer(&mut visit.store, &environment);
+            let kinds = visit.watch.ask(INJECTIONS_OFFER, call).await?;
+            let kinds = kinds.into_iter().map(contributions::injection_kind);
+            offer.injections = kinds.collect();
+        }
         Ok(offer)
     }
 
@@ -372,5 +384,6 @@ impl Exports {
             && self.variables.is_none()
             && self.tools.is_none()
             && self.agents.is_none()
+            && self.injections.is_none()
     }
 }

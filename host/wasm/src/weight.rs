@@ -1,6 +1,6 @@
 //! How many bytes of data a value of the contract holds: what the output limit counts.
 
-use crate::bindings::{agents, sections, tools, types, variables};
+use crate::bindings::{agents, injections, sections, tools, types, variables};
 
 /// Bytes of text and data in a value, plus a little for each element of a list, so that a list
 /// of empty things weighs something too.
@@ -45,6 +45,7 @@ record_weight! {
     types::Error { code, message }
     sections::Section { name, content }
     variables::Variable { name, content }
+    injections::Kind { name, meaning }
     tools::Guidance { text }
     tools::Tool { name, description, parameters, guidance, hints }
     tools::Reply { text, attachments, details, artifact, facts }

@@ -61,6 +61,10 @@ export_world!(
     "package raddle:sdk; world agents { export raddle:plugin/agents@0.1.0; }"
 );
 export_world!(
+    injections,
+    "package raddle:sdk; world injections { export raddle:plugin/injections@0.1.0; }"
+);
+export_world!(
     settings,
     "package raddle:sdk; world settings { import raddle:plugin/types@0.1.0; export raddle:plugin/settings@0.1.0; }"
 );

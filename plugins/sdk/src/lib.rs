@@ -68,6 +68,11 @@ pub mod agents {
     pub use crate::__bindings::agents::exports::raddle::plugin::agents::*;
 }
 
+/// Export `injections`: kinds of injections and what they mean.
+pub mod injections {
+    pub use crate::__bindings::injections::exports::raddle::plugin::injections::*;
+}
+
 /// Export `settings`: the schema of the plugin's own settings.
 pub mod settings {
     pub use crate::__bindings::settings::exports::raddle::plugin::settings::*;

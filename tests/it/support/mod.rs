@@ -11,14 +11,15 @@ use raddle_core::agent::{Agent, AgentSettings, Asker, Controller, Observer, Perm
 use raddle_core::digest::Digest;
 use raddle_core::message::{AssistantMessage, Finish, Part, ToolCall};
 use raddle_core::plugins::{
-    Caller, Content, Context, Environment, Fact, Invocation, Lifetime, Offer, Outcome, Plugin,
-    PluginError, PluginInfo, Question, Reply, Section, Tool, Variable,
+    Caller, Content, Context, Environment, Fact, InjectionKind, Invocation, Lifetime, Offer,
+    Outcome, Plugin, PluginError, PluginInfo, Question, Reply, Section, Tool, Variable,
 };
 use raddle_core::prompt::{Dynamic, Prompt, PromptOptions};
 use raddle_core::provider::{
     Body, Completion, Conversation, Provider, ProviderError, Request, RequestKey, StreamEvent,
 };
 use raddle_core::registry::{RegistryOptions, contributions};
+use raddle_core::session::injection::Kind;
 use raddle_core::session::{Event, EventData};
 use raddle_core::store::{SessionHeader, Store};
 use raddle_core::surroundings::Surroundings;
@@ -92,6 +93,16 @@ impl MemoryPlugin {
         + 'static,
     ) -> Self {
         self.answering = Box::new(answering);
+        self
+    }
+
+    pub(crate) fn injections(mut self, kinds: impl IntoIterator<Item = Kind>) -> Self {
+        let offered = kinds.into_iter().map(|kind| InjectionKind {
+            meaning: format!("What {} means.", kind.name),
+            order: 210,
+            kind,
+        });
+        self.offer.injections.extend(offered);
         self
     }
 
@@ -181,6 +192,8 @@ pub(crate) enum Turn {
     Break(&'static str, ProviderError),
     /// Says something, then nothing more.
     Hang(&'static str),
+    /// Something else happens first.
+    After(BoxFuture<'static, ()>, Box<Turn>),
 }
 
 /// A model that does what it is told, and keeps what it was sent.
@@ -200,6 +213,10 @@ impl Model {
 
     pub(crate) fn then(&self, turns: impl IntoIterator<Item = Turn>) {
         self.turns.lock().unwrap().extend(turns);
+    }
+
+    pub(crate) fn forget_turns(&self) {
+        self.turns.lock().unwrap().clear();
     }
 
     /// Requests sent so far: `{system, tools, messages}`.
@@ -254,6 +271,22 @@ impl Conversation for Model {
             .unwrap()
             .pop_front()
             .expect("another step");
+        let (first, turn) = match turn {
+            Turn::After(first, turn) => (first, *turn),
+            turn => (async {}.boxed(), turn),
+        };
+        let events = Self::events(self, turn);
+        first
+            .into_stream()
+            .map(|()| None)
+            .chain(events.map(Some))
+            .filter_map(|event| async { event })
+            .boxed()
+    }
+}
+
+impl Model {
+    fn events(&self, turn: Turn) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let done = |parts, finish| {
             Ok(StreamEvent::Done(Completion {
                 message: AssistantMessage { parts, finish },
@@ -279,6 +312,7 @@ impl Conversation for Model {
             Turn::Hang(words) => futures::stream::iter([text(words)])
                 .chain(futures::stream::pending())
                 .boxed(),
+            Turn::After(..) => futures::stream::empty().boxed(),
         }
     }
 }

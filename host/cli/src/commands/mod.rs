@@ -3,6 +3,7 @@
 mod check;
 mod exec;
 mod init;
+mod inject;
 mod plugin;
 mod prompt;
 mod run;

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use raddle_core::agent::{Asker, Cancel};
 
@@ -17,6 +18,9 @@ use crate::terminal::{
     FrontEnd as _, Input, Line, Screen, Style, TerminalAsker, notice, print, shortened,
 };
 use crate::{folders, preview};
+
+/// How often an idle session looks for what was left for it.
+const LISTEN: Duration = Duration::from_millis(250);
 
 /// The commands of the conversation, each with what it does.
 const COMMANDS: [(&str, &str); 5] = [
@@ -98,7 +102,17 @@ async fn talk(
     let opening = link.recording().and_then(|recording| recording.opening());
     let mut ready = opening;
     loop {
-        let line = match input.message("> ", ready.unwrap_or_default()).await? {
+        let line = {
+            let mut line = std::pin::pin!(input.message("> ", ready.unwrap_or_default()));
+            loop {
+                tokio::select! {
+                    biased;
+                    line = &mut line => break line?,
+                    () = tokio::time::sleep(LISTEN) => conversation.listen().await?,
+                }
+            }
+        };
+        let line = match line {
             Line::Text(line) => line,
             Line::Interrupted => return Err(Failure::Interrupted),
             Line::End => return Ok(()),

@@ -8,7 +8,7 @@ use raddle_core::session::{Event, EventData, verify};
 use raddle_core::store::{Entry, SessionSummary, Store, Unreadable};
 use serde_json::Value;
 
-use super::Place;
+use super::{Place, inject};
 use crate::arguments::SessionCommand;
 use crate::config::Config;
 use crate::conversation::find;
@@ -27,6 +27,7 @@ pub(super) async fn run(command: &SessionCommand, place: &Place) -> Result<(), F
         SessionCommand::Show { id } => show(&*store, id).await,
         SessionCommand::Export { id } => export(&*store, id).await,
         SessionCommand::Replay { id } => replay(&*store, id).await,
+        SessionCommand::Inject(arguments) => inject::run(&store, arguments).await,
         SessionCommand::Verify { id } => verify_requests(&store, id, config.as_ref()).await,
     }
 }
@@ -196,6 +197,11 @@ fn summary(event: &Event) -> (String, String) {
         EventData::ToolResult { text, is_error, .. } if *is_error => format!("error: {text}"),
         EventData::ToolResult { text, .. } => text.clone(),
         EventData::Error { code, message } => format!("{code}: {message}"),
+        EventData::Injection(injection) => {
+            format!("{} {}: {}", injection.id, injection.kind, injection.summary)
+        }
+        EventData::Receipt(receipt) => format!("{} {}", receipt.id, receipt.state),
+        EventData::InjectionMessage { id, text, .. } => format!("{id} {text}"),
         EventData::Done { message } => message.clone(),
         EventData::Generation(generation) => format!(
             "{} plugins, {} ({})",

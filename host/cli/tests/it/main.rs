@@ -14,6 +14,7 @@ mod deployments;
 mod examples;
 mod exit_codes;
 mod harness;
+mod injections;
 mod runs;
 #[cfg(target_os = "linux")]
 mod terminal;

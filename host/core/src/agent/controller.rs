@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use futures::future::{BoxFuture, FutureExt as _};
 
 use crate::prompt::TailEntry;
+use crate::session::injection::{Kind, Moment, Queue};
 use crate::session::{EndCause, Event, EventData, Generation, Transcript};
-use crate::store::{SessionHeader, Store, StoreError};
+use crate::store::{Letter, SessionHeader, Store, StoreError};
 use crate::surroundings::Surroundings;
 use crate::wire;
 
@@ -33,6 +34,9 @@ pub struct Controller {
     /// On the way to the store. Kept here, so that a commit that is dropped can be taken up again.
     writing: Option<BoxFuture<'static, Result<Vec<Event>, StoreError>>>,
     transcript: Transcript,
+    queue: Queue,
+    /// The last letter whose injection is recorded and not yet durable.
+    taken: Option<i64>,
     generation: Option<Generation>,
     tail: BTreeMap<String, TailEntry>,
 }
@@ -110,6 +114,11 @@ impl Controller {
         &self.transcript
     }
 
+    /// The injections of the session and what became of them.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
     /// What the prompt was last made from.
     pub fn generation(&self) -> Option<&Generation> {
         self.generation.as_ref()
@@ -154,6 +163,40 @@ impl Controller {
         }
     }
 
+    /// Takes in what was left for the session: each injection is recorded with what it comes to.
+    /// One that is known already changes nothing, so nothing is lost or doubled when the process
+    /// ends between the log and the letter box.
+    pub(crate) async fn take_mail(&mut self, kinds: &[Kind]) -> Result<(), StoreError> {
+        for Letter { number, injection } in self.store.mail(&self.header.id).await? {
+            let faults = injection.faults(kinds);
+            let events = match faults.first() {
+                None => self.queue.accept(injection, kinds),
+                Some(fault) => self.queue.refuse(injection, fault),
+            };
+            self.record(events);
+            self.taken = Some(number);
+        }
+        Ok(())
+    }
+
+    /// Delivers what is due: it becomes part of the transcript.
+    pub(crate) fn deliver(&mut self, moment: Moment, kinds: &[Kind]) {
+        let due: Vec<EventData> = self
+            .queue
+            .due(moment, kinds)
+            .into_iter()
+            .map(|injection| {
+                let kind = kinds.iter().find(|kind| kind.name == injection.kind);
+                EventData::InjectionMessage {
+                    id: injection.id.clone(),
+                    kind: injection.kind.clone(),
+                    text: wire::injection(injection, kind.is_some_and(|kind| kind.attributed)),
+                }
+            })
+            .collect();
+        self.record(due);
+    }
+
     /// Whether everything that was recorded is durable.
     pub(crate) fn is_committed(&self) -> bool {
         self.writing.is_none() && self.recorded.is_empty()
@@ -180,6 +223,11 @@ impl Controller {
             for event in &written? {
                 self.announcer.observer.event(event);
             }
+            if self.recorded.is_empty()
+                && let Some(number) = self.taken.take()
+            {
+                self.store.discard_mail(&self.header.id, number).await?;
+            }
         }
     }
 
@@ -192,6 +240,7 @@ impl Controller {
                 text: wire::error_record(code, message),
                 is_error: true,
                 details: None,
+                artifact: None,
             })
             .collect()
     }
@@ -217,6 +266,8 @@ impl Controller {
             recorded: Vec::new(),
             writing: None,
             transcript: Transcript::default(),
+            queue: Queue::default(),
+            taken: None,
             generation: None,
             tail: BTreeMap::new(),
         }
@@ -238,6 +289,7 @@ impl Controller {
             }
             _ => {}
         }
+        self.queue.apply(event);
         self.transcript.apply(event);
     }
 }

@@ -84,13 +84,62 @@ impl Agent {
         &self.controller
     }
 
-    /// Runs until the model has answered `message` and asks for nothing more. Everything that
-    /// happens is an event; a failure of the prompt or the model ends the run, not the agent.
+    /// Runs until the model has answered `message` and asks for nothing more; then what waited for
+    /// that gets a run of its own. Everything that happens is an event; a failure of the prompt
+    /// or the model ends the run, not the agent.
     ///
     /// # Errors
     ///
     /// Only when the log cannot be written: then nothing more can be done in this session.
     pub async fn run(&mut self, message: &str, cancel: &Cancel) -> Result<EndCause, StoreError> {
+        let cause = self.run_once(Some(message), cancel).await?;
+        self.follow_up(cause, cancel).await
+    }
+
+    /// Takes in what was left for the idle session, and says whether that is worth a run.
+    ///
+    /// # Errors
+    ///
+    /// Only when the log cannot be written.
+    pub async fn listen(&mut self) -> Result<bool, StoreError> {
+        self.take_mail().await?;
+        self.controller.commit().await?;
+        let kinds = self.tools.registry().injection_kinds();
+        Ok(self.controller.queue().wakes(self.has_active_task(), kinds))
+    }
+
+    /// Runs for what was left, without a message.
+    ///
+    /// # Errors
+    ///
+    /// Only when the log cannot be written.
+    pub async fn wake(&mut self, cancel: &Cancel) -> Result<EndCause, StoreError> {
+        let cause = self.run_once(None, cancel).await?;
+        self.follow_up(cause, cancel).await
+    }
+
+    /// After a run that came to its end: runs for what waited for that, or steered too late.
+    async fn follow_up(
+        &mut self,
+        mut cause: EndCause,
+        cancel: &Cancel,
+    ) -> Result<EndCause, StoreError> {
+        while matches!(cause, EndCause::Answered | EndCause::Yielded) {
+            let wakes = self.listen().await?;
+            let kinds = self.tools.registry().injection_kinds();
+            if !wakes && !self.controller.queue().has_follow_up(kinds) {
+                break;
+            }
+            cause = self.run_once(None, cancel).await?;
+        }
+        Ok(cause)
+    }
+
+    async fn run_once(
+        &mut self,
+        message: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<EndCause, StoreError> {
         self.begin(message);
         let cause = match self.steps(cancel).await {
             Ok(cause) => cause,

@@ -16,6 +16,7 @@ use crate::prompt::{Assembly, Prefix, cache_breaks};
 use crate::provider::{
     Completion, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
 };
+use crate::session::injection::Moment;
 use crate::session::{EndCause, EventData, Generation, LoadedPlugin};
 use crate::store::StoreError;
 
@@ -35,14 +36,13 @@ pub(super) struct Head {
 
 impl Agent {
     /// Begins a run: what opens it is logged with its first step.
-    pub(super) fn begin(&mut self, message: &str) {
+    pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
-        self.head.opening = vec![
-            EventData::RunStarted {},
-            EventData::UserMessage {
-                text: message.to_owned(),
-            },
-        ];
+        self.head.opening = vec![EventData::RunStarted {}];
+        self.head.opening.extend(message.map(|message| {
+            let text = message.to_owned();
+            EventData::UserMessage { text }
+        }));
         let surroundings = self.controller.announcer().surroundings();
         let directory = self.controller.header().directory.as_deref();
         let branch = directory.and_then(|directory| surroundings.branch(Path::new(directory)));
@@ -68,6 +68,7 @@ impl Agent {
     pub(super) async fn assemble(&mut self) -> Result<Assembly, RunError> {
         self.controller.begin_step();
         let context = self.context();
+        self.take_mail().await?;
         let assembled = self.prompt.assemble(&context, &self.caller).await;
         let mut news = std::mem::take(&mut self.head.opening);
         let assembly = match assembled {
@@ -77,6 +78,10 @@ impl Agent {
                 return Err(error.into());
             }
         };
+        let moment = match news.is_empty() {
+            true => Moment::Step,
+            false => Moment::RunStart,
+        };
         let message = news.pop_if(|event| matches!(event, EventData::UserMessage { .. }));
         news.extend(self.changed_prefix(&assembly.prefix).await?);
         news.extend(assembly.tail.iter().map(|entry| EventData::Context {
@@ -84,9 +89,22 @@ impl Agent {
             plugin: entry.plugin.to_string(),
             text: entry.text.to_string(),
         }));
-        news.extend(message);
         self.controller.record(news);
+        let kinds = self.tools.registry().injection_kinds();
+        self.controller.deliver(moment, kinds);
+        self.controller.record(message);
         Ok(assembly)
+    }
+
+    /// Takes in what was left for the session.
+    pub(super) async fn take_mail(&mut self) -> Result<(), StoreError> {
+        let kinds = self.tools.registry().injection_kinds();
+        self.controller.take_mail(kinds).await
+    }
+
+    /// Whether there is a task to decide something for.
+    pub(super) fn has_active_task(&self) -> bool {
+        false
     }
 
     /// Sends the request and takes the answer in: events as they come, the whole answer recorded
@@ -309,6 +327,7 @@ impl Agent {
             provider: self.settings.provider.clone(),
             model: self.settings.model.clone(),
             options: self.settings.options.clone(),
+            injection_kinds: self.tools.registry().injection_kinds().to_vec(),
             system: prefix.system_digest(),
             tools: prefix.tools_digest(),
         }

@@ -251,6 +251,7 @@ async fn serve(
             text,
             is_error: true,
             details: None,
+            artifact: None,
         },
         terminate: false,
     };
@@ -274,6 +275,7 @@ async fn serve(
         Ok(Outcome::Done(Reply {
             text,
             details,
+            artifact,
             terminate,
             ..
         })) => Finished {
@@ -282,6 +284,7 @@ async fn serve(
                 text,
                 is_error: false,
                 details,
+                artifact,
             },
             terminate,
         },

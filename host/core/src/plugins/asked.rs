@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::error::DomainError;
 use super::offer::{Entry, Fact, Lifetime};
 use crate::message::ToolCall;
+use crate::session::injection::Subject;
 
 /// What is present now. Lists are sorted by name, so that equal sets are equal values.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -85,6 +86,8 @@ pub struct Reply {
     pub text: String,
     /// For front ends; never model-visible.
     pub details: Option<Value>,
+    /// What the call changed or showed, and the state it is in now.
+    pub artifact: Option<Subject>,
     /// The run ends when every result of its batch says so.
     pub terminate: bool,
     /// Further facts about the result.

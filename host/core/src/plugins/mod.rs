@@ -14,7 +14,9 @@ pub use asked::{
     Caller, Context, Environment, Invocation, Outcome, Progress, Question, Reply, SessionServices,
 };
 pub use error::{DomainError, ErrorKind, Fault, LimitKind, PluginError};
-pub use offer::{Agent, Content, Entry, Fact, Guidance, Lifetime, Offer, Section, Tool, Variable};
+pub use offer::{
+    Agent, Content, Entry, Fact, Guidance, InjectionKind, Lifetime, Offer, Section, Tool, Variable,
+};
 
 use crate::digest::Digest;
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::session::injection::Kind;
+
 /// How long a text stays as it is. Ordered from longest to shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,6 +39,8 @@ pub struct Offer {
     pub tools: Vec<Tool>,
     /// Agents.
     pub agents: Vec<Agent>,
+    /// Injection kinds.
+    pub injections: Vec<InjectionKind>,
 }
 
 /// A named, ordered piece of the prompt.
@@ -103,6 +107,17 @@ pub struct Agent {
     pub tools: Vec<String>,
     /// Further facts about it, as offered.
     pub metadata: Vec<Fact>,
+}
+
+/// A kind of injection and what it means; the meaning becomes section `injection:<name>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InjectionKind {
+    /// How its injections move.
+    pub kind: Kind,
+    /// Order of the section (protocol: 200–299).
+    pub order: i32,
+    /// What it means and what the agent does about it, a template.
+    pub meaning: String,
 }
 
 /// A named open-ended value.

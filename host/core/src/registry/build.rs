@@ -6,12 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use super::tool::{LONGEST_WIRE_NAME, is_tool_name};
 use super::{
-    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, PERSONA, Place, Registry, RegistryFault,
-    RegistryOptions, SectionEntry, ToolEntry, VariableEntry, wire_name,
+    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, PERSONA, Place, Registry,
+    RegistryFault, RegistryOptions, SectionEntry, ToolEntry, VariableEntry, wire_name,
 };
-use crate::plugins::{Agent, Content, Environment, Lifetime, Offer, Section, Tool, Variable};
+use crate::plugins::{
+    Agent, Content, Environment, InjectionKind, Lifetime, Offer, Section, Tool, Variable,
+};
 use crate::prompt::ToolList;
 use crate::prompt::template::is_variable_name;
+use crate::session::injection;
+use crate::trust::RESERVED_TAGS;
 
 impl Registry {
     /// Builds as much of a registry as is free of faults, and lists the faults.
@@ -40,11 +44,13 @@ impl Registry {
             mut faults,
             mut variables,
             mut agents,
+            mut injection_kinds,
             tools,
             sections,
             ..
         } = builder;
         variables.sort_by(|a, b| a.name.cmp(&b.name));
+        injection_kinds.sort_by(|a, b| a.name.cmp(&b.name));
         agents.sort_by(|a, b| a.agent.name.cmp(&b.agent.name));
         let tool_by_wire = tools
             .iter()
@@ -67,6 +73,7 @@ impl Registry {
             tools,
             tool_by_wire,
             agents,
+            injection_kinds,
             environment,
             deployment_answers: Mutex::default(),
         };
@@ -102,6 +109,7 @@ struct Builder {
     tools: Vec<ToolEntry>,
     /// With their fixed texts, which can be linked only when all variables are known.
     sections: Vec<(SectionEntry, Option<String>)>,
+    injection_kinds: Vec<injection::Kind>,
 }
 
 impl Builder {
@@ -117,6 +125,9 @@ impl Builder {
         }
         for agent in offer.agents {
             self.take_agent(owner, plugin, agent);
+        }
+        for kind in offer.injections {
+            self.take_injection_kind(owner, plugin, kind);
         }
     }
 
@@ -136,7 +147,10 @@ impl Builder {
     }
 
     fn take_section(&mut self, owner: usize, plugin: &Arc<str>, section: Section) {
-        if section.name == PERSONA || section.name.starts_with(GUIDANCE_PREFIX) {
+        let is_reserved = section.name == PERSONA
+            || section.name.starts_with(GUIDANCE_PREFIX)
+            || section.name.starts_with(MEANING_PREFIX);
+        if is_reserved {
             self.faults.push(RegistryFault::Reserved {
                 name: section.name,
                 plugin: plugin.to_string(),
@@ -205,6 +219,29 @@ impl Builder {
                 visible_tools: None,
             });
         }
+    }
+
+    fn take_injection_kind(&mut self, owner: usize, plugin: &Arc<str>, offered: InjectionKind) {
+        let InjectionKind {
+            kind,
+            order,
+            meaning,
+        } = offered;
+        if !self.claim(Kind::Injection, &kind.name, plugin, is_injection_name) {
+            return;
+        }
+        let entry = SectionEntry {
+            name: format!("{MEANING_PREFIX}{}", kind.name).into(),
+            plugin: Arc::clone(plugin),
+            order,
+            lifetime: Lifetime::Session,
+            verbatim: false,
+            tool: None,
+            owner,
+            fixed: None,
+        };
+        self.sections.push((entry, Some(meaning)));
+        self.injection_kinds.push(kind);
     }
 
     /// Whether the name is well-formed and nobody's yet; if so it is the plugin's from now on.
@@ -294,6 +331,11 @@ impl Builder {
 
 fn is_section_name(name: &str) -> bool {
     starts_low(name) && name.bytes().all(|byte| goes_on(byte) || byte == b':')
+}
+
+/// Its tag must be one that no other text can write.
+fn is_injection_name(name: &str) -> bool {
+    RESERVED_TAGS.contains(&name)
 }
 
 fn is_agent_name(name: &str) -> bool {

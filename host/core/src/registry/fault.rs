@@ -156,6 +156,8 @@ pub enum Kind {
     Tool,
     /// An agent.
     Agent,
+    /// A kind of injection.
+    Injection,
 }
 
 impl RegistryFault {
@@ -196,6 +198,7 @@ impl Kind {
             }
             Self::Variable => "it has the form [a-z][a-z0-9_]*",
             Self::Tool => "it is made of letters, digits and `_-.`",
+            Self::Injection => "it is one of the reserved tags",
             Self::Agent => {
                 "it starts with a lower-case letter and goes on in lower-case letters, digits and `_-.`"
             }
@@ -210,6 +213,7 @@ impl fmt::Display for Kind {
             Self::Variable => "variable",
             Self::Tool => "tool",
             Self::Agent => "agent",
+            Self::Injection => "injection kind",
         })
     }
 }
@@ -217,6 +221,8 @@ impl fmt::Display for Kind {
 fn purpose(name: &str) -> &'static str {
     if name == super::PERSONA {
         "the active agent's body (offer an agent instead)"
+    } else if name.starts_with(super::MEANING_PREFIX) {
+        "what an injection kind means (offer it with the kind instead)"
     } else {
         "the guidance of a tool (offer it with the tool instead)"
     }

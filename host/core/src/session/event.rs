@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::injection::{Injection, Kind, Receipt, Subject};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::Usage;
@@ -52,6 +53,22 @@ pub enum EventData {
         /// The plugin that owns the section.
         plugin: String,
         /// The whole text of the developer message, tags included.
+        text: String,
+    },
+    /// Something happened outside the conversation.
+    #[serde(rename = "injection")]
+    Injection(Box<Injection>),
+    /// What became of an injection.
+    #[serde(rename = "injection.receipt")]
+    Receipt(Receipt),
+    /// An injection was delivered: it became part of the transcript.
+    #[serde(rename = "injection.delivered")]
+    InjectionMessage {
+        /// The injection.
+        id: String,
+        /// Its kind.
+        kind: String,
+        /// The whole text of the trusted message, tags included.
         text: String,
     },
     /// A piece of an answer as it streams. Never logged.
@@ -112,6 +129,9 @@ pub enum EventData {
         /// For front ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
+        /// What the call changed or showed, and the state it is in now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        artifact: Option<Subject>,
     },
     /// A call was allowed or denied, by a rule or by the user.
     #[serde(rename = "permission", rename_all = "camelCase")]
@@ -165,6 +185,9 @@ pub struct Generation {
     /// Further members of every request body.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub options: serde_json::Map<String, Value>,
+    /// The kinds of injections it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub injection_kinds: Vec<Kind>,
     /// Digest of the system prompt.
     pub system: Digest,
     /// Digest of the tool list as JSON.
@@ -217,12 +240,15 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 16] = [
+    pub const TYPES: [&'static str; 19] = [
         "cache.break",
         "context",
         "done",
         "error",
         "generation",
+        "injection",
+        "injection.delivered",
+        "injection.receipt",
         "message.assistant",
         "message.user",
         "permission",

@@ -1,6 +1,7 @@
 //! Sessions: the event log and what is folded from it.
 
 mod event;
+pub mod injection;
 mod transcript;
 mod verify;
 

@@ -49,7 +49,9 @@ impl Transcript {
     pub fn apply(&mut self, event: &Event) {
         match &event.data {
             EventData::UserMessage { text } => self.push(Message::User { text: text.clone() }),
-            EventData::Context { text, .. } => self.push(Message::Developer { text: text.clone() }),
+            EventData::Context { text, .. } | EventData::InjectionMessage { text, .. } => {
+                self.push(Message::Developer { text: text.clone() })
+            }
             EventData::AssistantMessage { message, .. } => {
                 self.open = message.calls().cloned().map(|call| (call, None)).collect();
                 self.messages

@@ -21,6 +21,7 @@ fn all_kinds() -> Vec<EventData> {
     vec![
         EventData::RunStarted {},
         EventData::Generation(Generation {
+            injection_kinds: Vec::new(),
             plugins: vec![LoadedPlugin {
                 id: "bash".into(),
                 digest,
@@ -71,6 +72,7 @@ fn all_kinds() -> Vec<EventData> {
             text: "[exit code: 0]".into(),
             is_error: true,
             details: Some(json!({"z": 0, "a": 1})),
+            artifact: None,
         },
         EventData::Permission {
             call_id: "call_1".into(),
