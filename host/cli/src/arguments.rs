@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::programs;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    good
@@ -71,6 +73,12 @@ pub(crate) enum Command {
     /// Look at sessions
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Wait until another `raddle`, which started this one, is gone, and end what it left running
+    #[command(name = programs::WATCH, hide = true)]
+    WatchPrograms {
+        /// Its name
+        host: String,
+    },
 }
 
 /// `raddle run`.

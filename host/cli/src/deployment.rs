@@ -19,6 +19,7 @@ use crate::config::{self, Config, Source};
 use crate::failure::Failure;
 use crate::folders;
 use crate::model;
+use crate::programs;
 use crate::report::{Finding, did_you_mean, in_order, listed};
 use crate::standard;
 use crate::terminal::CompileProgress;
@@ -193,18 +194,19 @@ pub(crate) fn store(config: Option<&Config>) -> Result<Arc<dyn Store>, Failure> 
     open_store(&store_path(config)?)
 }
 
-/// The plugin runtime, with its cache in the user's cache folder. What programs get of the
-/// environment is the grants' affair, but never a variable that holds a key of `config`.
+/// The plugin runtime, with its cache in the user's cache folder; for the plugins of a deployment,
+/// or for none that runs.
 pub(crate) fn runtime(config: Option<&Config>) -> Result<Runtime, Failure> {
-    let environment = std::env::vars_os();
-    let settings = RuntimeSettings {
+    let mut settings = RuntimeSettings {
         cache_dir: folders::cache().ok(),
-        environment: environment
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-            .collect(),
-        withheld: model::secret_variables(config.and_then(|config| config.model.as_ref())),
         ..RuntimeSettings::default()
     };
+    if let Some(config) = config {
+        programs::conceal(config);
+        settings.environment = programs::environment();
+        settings.withheld = model::secret_variables(config.model.as_ref());
+        settings.watcher = Some(programs::watcher());
+    }
     let runtime = Runtime::new(&settings).map_err(anyhow::Error::from)?;
     Ok(runtime)
 }

@@ -12,6 +12,7 @@ mod lock;
 mod log;
 mod model;
 mod preview;
+mod programs;
 mod report;
 mod standard;
 mod surroundings;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
-use raddle_core::plugins::{Caller, Context, DomainError, Fact, Progress, SessionServices};
+use raddle_core::plugins::{Caller, Context, DomainError, Fact, Held, Progress, SessionServices};
 use raddle_core::prompt::Assembly;
 use raddle_core::surroundings::Surroundings as _;
 
@@ -38,6 +38,7 @@ pub(crate) async fn assemble(
         session: Some(Arc::new(Preview {
             directory: directory.to_path_buf(),
             state: Mutex::default(),
+            held: Held::default(),
         })),
         call_id: None,
     };
@@ -65,6 +66,7 @@ fn facts(directory: &Path) -> Vec<Fact> {
 struct Preview {
     directory: PathBuf,
     state: Mutex<BTreeMap<(String, String), String>>,
+    held: Held,
 }
 
 impl Preview {
@@ -76,6 +78,10 @@ impl Preview {
 impl SessionServices for Preview {
     fn directory(&self) -> Option<&Path> {
         Some(&self.directory)
+    }
+
+    fn held(&self) -> &Held {
+        &self.held
     }
 
     fn get_state<'a>(

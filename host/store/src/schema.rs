@@ -1,7 +1,7 @@
 //! The file and its schema.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -65,11 +65,25 @@ fn prepare(connection: &mut Connection) -> Result<(), Failure> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let version = version(connection)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    keep_write_ahead_log(connection)?;
     if version != MIGRATIONS.len() {
         migrate(connection)?;
     }
     Ok(())
+}
+
+/// Several processes may switch a new file at the same moment: SQLite refuses all but one at once,
+/// however long they would wait.
+fn keep_write_ahead_log(connection: &Connection) -> Result<(), Failure> {
+    let start = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is(&error, ErrorCode::DatabaseBusy) && start.elapsed() < BUSY_TIMEOUT => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 /// Brings the file to the newest version, once, whoever else opens it at the same moment.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -21,6 +21,7 @@ use crate::cache::Cache;
 use crate::contract::{self, Interface, Surface};
 use crate::engine::{self, Allocation, MAX_INSTANCES};
 use crate::grants::Grants;
+use crate::imports::process::Watcher;
 use crate::imports::{self, HostEnvironment, Profile, State};
 use crate::limits::{self, Limits};
 use crate::plugin::{Enterable, Exports, LoadedPlugin};
@@ -29,6 +30,9 @@ use crate::settings;
 
 /// The most bytes of a component's file: many times what the largest guest languages make.
 const LARGEST_COMPONENT: u64 = 256 << 20;
+
+/// Counts loadings.
+static LOADED: AtomicU64 = AtomicU64::new(0);
 
 /// How a runtime works.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +46,8 @@ pub struct RuntimeSettings {
     pub environment: BTreeMap<String, OsString>,
     /// Names of variables that no program ever gets, granted or not: those that hold keys.
     pub withheld: Vec<String>,
+    /// What ends running programs when this process is killed; without it they go on then.
+    pub watcher: Option<Watcher>,
 }
 
 /// Loads and runs plugins. Cheap to clone; one is enough for a process.
@@ -171,6 +177,7 @@ impl Runtime {
                 host: Arc::new(HostEnvironment {
                     variables: settings.environment.clone(),
                     withheld: settings.withheld.clone(),
+                    watcher: settings.watcher.clone(),
                 }),
                 instances: Arc::new(Semaphore::new(MAX_INSTANCES as usize)),
             }),
@@ -311,6 +318,7 @@ impl Shared {
         let component = Enterable {
             profile: Arc::new(Profile {
                 id: spec.id.clone(),
+                number: LOADED.fetch_add(1, Ordering::Relaxed),
                 settings: spec.settings.to_string(),
                 grants: spec.grants.clone(),
                 limits: spec.limits,

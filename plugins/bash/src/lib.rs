@@ -34,10 +34,9 @@ impl raddle_sdk::tools::Guest for Bash {
         let arguments: Arguments = arguments(&invocation.call)?;
         let completed = process::run(&arguments.command(&settings))?;
         let answer = answer(&completed, arguments.timeout(&settings), &settings);
-        Ok(Outcome::Done(Reply {
-            details: serde_json::to_string(&answer.details).ok(),
-            ..Reply::text(answer.text)
-        }))
+        Ok(Reply::text(answer.text)
+            .with_details(&answer.details)
+            .into())
     }
 }
 

@@ -66,12 +66,11 @@ pub fn answer(
 
 fn reply(answer: Answer) -> Reply {
     Reply {
-        details: serde_json::to_string(&answer.details).ok(),
         artifact: answer.file.map(|(path, revision)| Subject {
             reference: None,
             path: Some(path),
             revision: Some(revision),
         }),
-        ..Reply::text(answer.text)
+        ..Reply::text(answer.text).with_details(&answer.details)
     }
 }

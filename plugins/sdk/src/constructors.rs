@@ -1,5 +1,7 @@
 //! Short ways to make and read the contract's records.
 
+use serde::Serialize;
+
 use crate::types::{
     Attachment, Content, Context, Environment, Error, ErrorKind, Fact, File, Lifetime,
 };
@@ -103,6 +105,15 @@ impl Reply {
             artifact: None,
             terminate: false,
             facts: Vec::new(),
+        }
+    }
+
+    /// The same result, with details for front ends, which no model sees.
+    #[must_use]
+    pub fn with_details(self, details: &impl Serialize) -> Self {
+        Self {
+            details: serde_json::to_string(details).ok(),
+            ..self
         }
     }
 }

@@ -35,10 +35,9 @@ impl raddle_sdk::tools::Guest for Web {
         let settings: Settings = raddle_sdk::settings()?;
         let mut http = WasiHttp::within(settings.timeout_seconds);
         let answer = fetch::fetch(&mut http, &arguments(&invocation.call)?, &settings)?;
-        Ok(Outcome::Done(Reply {
-            details: serde_json::to_string(&answer.details).ok(),
-            ..Reply::text(answer.text)
-        }))
+        Ok(Reply::text(answer.text)
+            .with_details(&answer.details)
+            .into())
     }
 }
 

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use futures::future::{BoxFuture, FutureExt as _};
 use raddle_core::message::ToolCall;
 use raddle_core::plugins::{
-    Caller, Context, DomainError, Fault, Invocation, Outcome, Plugin, Progress, SessionServices,
+    Caller, Context, DomainError, Fault, Held, Invocation, Outcome, Plugin, Progress,
+    SessionServices,
 };
 use raddle_wasm::grants::{Access, Directory, Grants, HttpHost, ProcessGrant, WorkspaceGrant};
 use raddle_wasm::{ComponentSource, Limits, PluginSpec, Runtime, RuntimeSettings};
@@ -30,6 +31,7 @@ struct Session {
     folder: tempfile::TempDir,
     state: Mutex<BTreeMap<String, String>>,
     output: Mutex<String>,
+    held: Held,
 }
 
 impl Bench {
@@ -64,6 +66,7 @@ impl Bench {
                 folder: tempfile::tempdir().unwrap(),
                 state: Mutex::default(),
                 output: Mutex::default(),
+                held: Held::default(),
             }),
         }
     }
@@ -115,6 +118,10 @@ impl Bench {
 impl SessionServices for Session {
     fn directory(&self) -> Option<&Path> {
         Some(self.folder.path())
+    }
+
+    fn held(&self) -> &Held {
+        &self.held
     }
 
     fn get_state<'a>(

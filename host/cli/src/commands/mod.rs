@@ -16,9 +16,13 @@ use anyhow::Context as _;
 use crate::arguments::{Arguments, Command, PlaceArguments, PluginCommand};
 use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::programs;
 
 /// Does what the command line says.
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    if let Command::WatchPrograms { host } = &arguments.command {
+        return programs::watch(host);
+    }
     let place = Place::of(&arguments.place)?;
     if let Command::Init = arguments.command {
         return init::run(&place);
@@ -42,7 +46,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
 
 async fn serve(command: &Command, place: &Place) -> Result<(), Failure> {
     match command {
-        Command::Init => Ok(()),
+        Command::Init | Command::WatchPrograms { .. } => Ok(()),
         Command::Run(arguments) => run::run(arguments, place).await,
         Command::Exec(arguments) => exec::run(arguments, place).await,
         Command::Prompt(arguments) => prompt::run(arguments, place).await,

@@ -15,6 +15,7 @@ mod examples;
 mod exit_codes;
 mod harness;
 mod injections;
+mod programs;
 mod runs;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt as _};
 
 use super::controller::{Announcer, Controller};
-use crate::plugins::{DomainError, ErrorKind, Progress, SessionServices};
+use crate::plugins::{DomainError, ErrorKind, Held, Progress, SessionServices};
 use crate::session::EventData;
 use crate::store::{Store, StoreError};
 
@@ -16,6 +16,7 @@ pub(crate) struct Services {
     directory: Option<PathBuf>,
     store: Arc<dyn Store>,
     announcer: Arc<Announcer>,
+    held: Held,
 }
 
 impl Services {
@@ -25,6 +26,7 @@ impl Services {
             directory: controller.header().directory.as_ref().map(PathBuf::from),
             store: Arc::clone(controller.store()),
             announcer: Arc::clone(controller.announcer()),
+            held: Held::default(),
         }
     }
 }
@@ -32,6 +34,10 @@ impl Services {
 impl SessionServices for Services {
     fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
+    }
+
+    fn held(&self) -> &Held {
+        &self.held
     }
 
     fn get_state<'a>(

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::error::DomainError;
+use super::held::Held;
 use super::offer::{Entry, Fact, Lifetime};
 use crate::message::ToolCall;
 use crate::session::injection::Subject;
@@ -108,6 +109,9 @@ pub struct Caller {
 pub trait SessionServices: Send + Sync {
     /// The session's directory: what `"<session>"` means in a grant.
     fn directory(&self) -> Option<&Path>;
+
+    /// What the plugin runtime keeps for this session.
+    fn held(&self) -> &Held;
 
     /// Reads a key of `plugin`.
     fn get_state<'a>(

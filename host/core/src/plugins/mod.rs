@@ -5,6 +5,7 @@
 
 mod asked;
 mod error;
+mod held;
 mod offer;
 
 use futures::future::BoxFuture;
@@ -14,6 +15,7 @@ pub use asked::{
     Caller, Context, Environment, Invocation, Outcome, Progress, Question, Reply, SessionServices,
 };
 pub use error::{DomainError, ErrorKind, Fault, LimitKind, PluginError};
+pub use held::Held;
 pub use offer::{
     Agent, Content, Entry, Fact, Guidance, InjectionKind, Lifetime, Offer, Section, Tool, Variable,
 };

@@ -1,25 +1,19 @@
 //! The granted imports, `workspace` and `process`: from the contract's types to what does the
-//! work, for the calling session. Each opens its directories when it is first used in a call, so
-//! that an idle session holds none.
+//! work, for the calling session.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use raddle_core::plugins::{DomainError, ErrorKind, Fact, Progress};
+use raddle_core::plugins::{DomainError, ErrorKind, Fact, Progress, SessionServices};
 
+use super::holdings::Holdings;
 use super::process::{Command, Permissions, Processes};
 use super::services::answer;
 use super::workspace::{Folder, Item, Node, Workspace};
 use super::{Profile, State};
 use crate::bindings::{process, types, workspace};
 use crate::grants::{Access, Directory};
-
-/// What the granted imports have opened in this call.
-#[derive(Default)]
-pub(super) struct Opened {
-    workspace: Option<Workspace>,
-    processes: Option<Processes>,
-}
 
 impl workspace::Host for State {
     async fn read(
@@ -174,35 +168,45 @@ impl State {
     }
 
     /// The files of the calling session.
-    fn workspace(&mut self) -> Result<&Workspace, DomainError> {
-        let opened = match self.opened.workspace.take() {
-            Some(opened) => opened,
-            None => {
-                let base = self.resolve(&Directory::Session)?;
-                let grants = self.profile.grants.workspace.iter();
-                let folders = grants
-                    .map(|grant| {
-                        Ok(Folder {
-                            path: self.resolve(&grant.directory)?,
-                            writable: grant.access == Access::ReadWrite,
-                        })
-                    })
-                    .collect::<Result<Vec<_>, DomainError>>()?;
-                Workspace::open(&base, &folders)?
-            }
-        };
-        Ok(self.opened.workspace.insert(opened))
+    fn workspace(&self) -> Result<Workspace, DomainError> {
+        let session = self.session()?;
+        holdings(&*session)?.workspace(&self.profile, || {
+            let base = resolve(&Directory::Session, &*session)?;
+            let grants = self.profile.grants.workspace.iter();
+            let folders = grants.map(|grant| {
+                Ok(Folder {
+                    path: resolve(&grant.directory, &*session)?,
+                    writable: grant.access == Access::ReadWrite,
+                })
+            });
+            Ok((base, folders.collect::<Result<_, DomainError>>()?))
+        })
+    }
+
+    /// The programs of the calling session.
+    fn processes(&self) -> Result<Arc<Processes>, DomainError> {
+        let session = self.session()?;
+        holdings(&*session)?.processes(&self.profile, || {
+            let Profile { grants, host, .. } = &*self.profile;
+            let grant = grants.process.as_ref().ok_or_else(|| {
+                DomainError::new(ErrorKind::Denied, "not-granted", "no program is granted")
+            })?;
+            Ok(Permissions {
+                programs: grant.programs.clone(),
+                directory: resolve(&grant.directory, &*session)?,
+                environment: grant.environment.clone(),
+                withheld: host.withheld.clone(),
+                host_environment: host.variables.clone(),
+                watcher: host.watcher.clone(),
+            })
+        })
     }
 
     async fn run_program(
         &mut self,
         command: process::Command,
     ) -> Result<process::Completed, DomainError> {
-        let processes = match self.opened.processes.take() {
-            Some(opened) => opened,
-            None => Processes::open(&self.permissions()?)?,
-        };
-        let processes = &*self.opened.processes.insert(processes);
+        let processes = self.processes()?;
         let mut show = |chunk: &str| {
             if let Some(session) = &self.caller.session {
                 let chunk = Progress::Output(chunk.to_owned());
@@ -241,34 +245,29 @@ impl State {
             omitted: u32::try_from(completed.omitted).unwrap_or(u32::MAX),
         })
     }
+}
 
-    fn permissions(&self) -> Result<Permissions, DomainError> {
-        let Profile { grants, host, .. } = &*self.profile;
-        let grant = grants.process.as_ref().ok_or_else(|| {
-            DomainError::new(ErrorKind::Denied, "not-granted", "no program is granted")
-        })?;
-        Ok(Permissions {
-            programs: grant.programs.clone(),
-            directory: self.resolve(&grant.directory)?,
-            environment: grant.environment.clone(),
-            withheld: host.withheld.clone(),
-            host_environment: host.variables.clone(),
-        })
-    }
+fn holdings(session: &dyn SessionServices) -> Result<&Holdings, DomainError> {
+    session.held().get().ok_or_else(|| {
+        DomainError::new(
+            ErrorKind::Unavailable,
+            "other-runtime",
+            "the session belongs to another plugin runtime",
+        )
+    })
+}
 
-    /// The path of a granted directory, for the calling session. Without a session there is none:
-    /// what a plugin contributes does not depend on files.
-    fn resolve(&self, directory: &Directory) -> Result<PathBuf, DomainError> {
-        let session = self.session()?;
-        match directory {
-            Directory::Path(path) => Ok(path.clone()),
-            Directory::Session => session.directory().map(Into::into).ok_or_else(|| {
-                DomainError::new(
-                    ErrorKind::Unavailable,
-                    "no-directory",
-                    "the session has no directory",
-                )
-            }),
-        }
+/// The path of a granted directory, for the calling session. Without a session there is none:
+/// what a plugin contributes does not depend on files.
+fn resolve(directory: &Directory, session: &dyn SessionServices) -> Result<PathBuf, DomainError> {
+    match directory {
+        Directory::Path(path) => Ok(path.clone()),
+        Directory::Session => session.directory().map(Into::into).ok_or_else(|| {
+            DomainError::new(
+                ErrorKind::Unavailable,
+                "no-directory",
+                "the session has no directory",
+            )
+        }),
     }
 }

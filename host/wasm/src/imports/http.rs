@@ -79,6 +79,7 @@ mod tests {
 
     fn gate(hosts: &[&str]) -> Gate {
         Gate::new(Arc::new(Profile {
+            number: 0,
             id: "guest".to_owned(),
             settings: "{}".to_owned(),
             grants: Grants {

@@ -4,6 +4,7 @@
 
 mod capabilities;
 mod clock;
+mod holdings;
 mod http;
 pub mod process;
 mod services;
@@ -32,6 +33,9 @@ const MAX_RANDOM: u64 = 1 << 20;
 pub(crate) struct Profile {
     /// Its id in the deployment.
     pub(crate) id: String,
+    /// No other loading of any plugin has it: what a session keeps by the grants of one is not
+    /// used by the grants of another.
+    pub(crate) number: u64,
     /// Its settings, as JSON text.
     pub(crate) settings: String,
     pub(crate) grants: Grants,
@@ -39,12 +43,15 @@ pub(crate) struct Profile {
     pub(crate) host: Arc<HostEnvironment>,
 }
 
-/// The environment variables of the host.
+/// What programs get of the host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostEnvironment {
+    /// Its environment variables.
     pub(crate) variables: BTreeMap<String, OsString>,
     /// Names of those that no program ever gets.
     pub(crate) withheld: Vec<String>,
+    /// What ends them when the host is killed.
+    pub(crate) watcher: Option<process::Watcher>,
 }
 
 /// Why an instance runs.
@@ -64,7 +71,6 @@ pub(crate) struct State {
     pub(crate) meter: Meter,
     /// Bytes that host calls may still move.
     host_calls: usize,
-    opened: capabilities::Opened,
     wasi: WasiCtx,
     resources: ResourceTable,
     http: WasiHttpCtx,
@@ -87,7 +93,6 @@ impl State {
             caller,
             meter: Meter::new(profile.limits),
             host_calls: profile.limits.host_calls,
-            opened: capabilities::Opened::default(),
             wasi: wasi.build(),
             resources: ResourceTable::new(),
             http: WasiHttpCtx::new(),

@@ -206,6 +206,47 @@ async fn a_call_that_is_given_up_takes_its_programs_along() {
     until(|| !running.exists()).await;
 }
 
+/// How many handles this process has on `folder`.
+fn handles(folder: &Path) -> usize {
+    let handles = fs::read_dir("/proc/self/fd").unwrap();
+    handles
+        .filter_map(|handle| fs::read_link(handle.ok()?.path()).ok())
+        .filter(|target| target == folder)
+        .count()
+}
+
+#[tokio::test]
+async fn a_session_stays_in_the_folder_it_started_in() {
+    let folder = TempDir::new().unwrap();
+    let scratch = folder.path().canonicalize().unwrap();
+    let (session, moved) = (scratch.join("session"), scratch.join("moved"));
+    for (folder, text) in [("session", "inside"), ("elsewhere", "secret")] {
+        fs::create_dir(scratch.join(folder)).unwrap();
+        fs::write(scratch.join(folder).join("a.txt"), text).unwrap();
+    }
+    let script =
+        "cat a.txt; cd ..; test -e moved || { mv session moved; ln -s elsewhere session; }";
+    let program = load_spec(granted(runner("sh", script), programs())).await;
+    let mut reading = granted(reader("a.txt", 100), files(Directory::Session));
+    "reader".clone_into(&mut reading.id);
+    let reading = load_spec(reading).await;
+
+    let services = Services::within(&session);
+    let caller = services.caller();
+    assert_eq!(text(call(&*program, &caller).await.unwrap()), "inside");
+    assert_eq!(fs::read_to_string(session.join("a.txt")).unwrap(), "secret");
+    // Neither the plugin that was there before nor one that comes only now is led away.
+    assert_eq!(text(call(&*program, &caller).await.unwrap()), "inside");
+    assert_eq!(text(call(&*reading, &caller).await.unwrap()), "inside");
+    assert_eq!(handles(&moved), 1);
+
+    drop((caller, services));
+    assert_eq!(handles(&moved), 0);
+    let later = Services::within(&session);
+    let outcome = call(&*reading, &later.caller()).await.unwrap();
+    assert_eq!(text(outcome), "secret");
+}
+
 /// Waits until something holds, and fails if it does not in half a minute.
 async fn until(holds: impl Fn() -> bool) {
     for _ in 0..3000 {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use raddle_core::plugins::{
-    Caller, DomainError, ErrorKind, Fault, Outcome, Progress, SessionServices,
+    Caller, DomainError, ErrorKind, Fault, Held, Outcome, Progress, SessionServices,
 };
 use serde_json::json;
 
@@ -26,6 +26,7 @@ struct Inner {
     stuck: bool,
     asked: tokio::sync::Notify,
     dropped: AtomicBool,
+    held: Held,
 }
 
 impl Services {
@@ -90,6 +91,10 @@ impl Drop for Given<'_> {
 impl SessionServices for Services {
     fn directory(&self) -> Option<&Path> {
         self.0.directory.as_deref()
+    }
+
+    fn held(&self) -> &Held {
+        &self.0.held
     }
 
     fn get_state<'a>(

@@ -1,7 +1,10 @@
-//! The plugin runtime, from bytes to answers: guests are built from text, loaded and called.
+//! The plugin runtime, from bytes to answers: guests are built from text, loaded and called. What
+//! stands behind `workspace` and `process` is tested on its own as well, with real files and real
+//! programs.
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     reason = "a test ends where something is not there"
 )]
 
@@ -14,5 +17,7 @@ mod importing;
 mod isolation;
 mod limits;
 mod malformed;
+mod process;
 mod refusals;
 mod settings;
+mod workspace;

@@ -7,19 +7,25 @@
 //! What is left when the program itself has exited: whatever is still in its process group, or
 //! still holds its output, is ended after a short while in which late output is taken along. A
 //! process that has left both (`setsid server >log 2>&1 &`) goes on. After a timeout, and when the
-//! future is dropped, everything it started is ended, wherever it went.
+//! future is dropped, everything it started is ended, wherever it went; and likewise when this
+//! process is killed, if there is a [`Watcher`].
 //!
 //! Linux only: pidfds, `/proc`, memfds.
 
 mod capture;
 mod environment;
+mod launch;
+mod ledger;
+mod mark;
 mod program;
 mod spawn;
 mod tree;
+mod watcher;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_core::plugins::{DomainError, ErrorKind, Fact};
@@ -29,7 +35,8 @@ use self::capture::Outputs;
 use self::environment::Environment;
 use self::spawn::Order;
 use self::tree::{Status, Which};
-use super::workspace::{Folder, Folders, Link, Missing};
+pub use self::watcher::{Watcher, watch};
+use super::workspace::{Anchors, Folder, Folders, Link, Missing};
 
 /// Bytes of output a command may ask to keep, of each stream.
 pub const MAX_OUTPUT: u32 = 16 * 1024 * 1024;
@@ -56,6 +63,8 @@ pub struct Permissions {
     pub withheld: Vec<String>,
     /// The host's environment.
     pub host_environment: BTreeMap<String, OsString>,
+    /// What ends programs when this process is killed. One is started, with the first program.
+    pub watcher: Option<Watcher>,
 }
 
 /// Runs programs for one plugin in one session.
@@ -64,6 +73,7 @@ pub struct Processes {
     programs: Vec<String>,
     folders: Folders,
     environment: Environment,
+    watcher: Option<Arc<Watcher>>,
 }
 
 /// A program to run.
@@ -110,19 +120,20 @@ pub struct Completed {
 pub type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
 
 impl Processes {
-    /// Opens the granted directory.
+    /// Opens the granted directory, unless `anchors` has it already.
     ///
     /// # Errors
     /// `unavailable` when the directory cannot be opened.
-    pub fn open(permissions: &Permissions) -> Result<Self, DomainError> {
+    pub fn open(anchors: &Anchors, permissions: &Permissions) -> Result<Self, DomainError> {
         let folder = Folder {
             path: permissions.directory.clone(),
             writable: false,
         };
         Ok(Self {
             programs: permissions.programs.clone(),
-            folders: Folders::open(&permissions.directory, &[folder])?,
+            folders: Folders::open(anchors, &permissions.directory, &[folder])?,
             environment: Environment::new(permissions),
+            watcher: permissions.watcher.clone().map(Arc::new),
         })
     }
 
@@ -207,7 +218,16 @@ impl Processes {
         let input = program::input(&command.input).map_err(no_streams)?;
         let (outputs, written) =
             Outputs::open(command.max_output, command.merge, live).map_err(no_streams)?;
-        let order = Order::new(&path, command, environment, folder, input, written)?;
+        let watcher = self.watcher.clone();
+        let order = Order::new(
+            &path,
+            command,
+            &environment,
+            folder,
+            input,
+            written,
+            watcher,
+        )?;
         Ok((order, outputs))
     }
 }

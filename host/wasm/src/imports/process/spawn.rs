@@ -6,7 +6,7 @@
 //! folder, though. So one thread with a current folder of its own starts all programs; the child
 //! inherits it, by handle.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,17 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 
 use nix::sched::CloneFlags;
-use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::SigSet;
 use raddle_core::plugins::{DomainError, ErrorKind};
 use rustix::fs::{CWD, OFlags};
-use rustix::process::Pid;
 use tokio::sync::oneshot;
 
-use super::Command;
 use super::capture::Written;
 use super::environment::Variables;
-use super::tree::{MARK, Tree};
+use super::launch::Launch;
+use super::tree::Tree;
+use super::{Command, Watcher, ledger, mark};
 
 /// Everything the starting thread needs.
 #[derive(Debug)]
@@ -36,22 +35,26 @@ pub(super) struct Order {
     folder: Arc<OwnedFd>,
     input: OwnedFd,
     written: Written,
+    number: u64,
+    /// As it stands in the environment.
     mark: String,
+    /// Started with the first program.
+    watcher: Option<Arc<Watcher>>,
 }
 
 impl Order {
     pub(super) fn new(
         program: &Path,
         command: &Command,
-        mut variables: Variables,
+        variables: &Variables,
         folder: Arc<OwnedFd>,
         input: OwnedFd,
         written: Written,
+        watcher: Option<Arc<Watcher>>,
     ) -> Result<Self, DomainError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}.{number}", std::process::id());
-        variables.insert(MARK.to_owned(), mark.clone().into());
+        let mark = mark::of(mark::host(), number);
         let arguments = std::iter::once(&command.program).chain(&command.arguments);
         Ok(Self {
             program: text(program.as_os_str())?,
@@ -60,17 +63,21 @@ impl Order {
                 .collect::<Result<_, _>>()?,
             environment: variables
                 .iter()
+                .filter(|(name, _)| *name != mark::VARIABLE)
                 .map(|(name, value)| {
-                    let mut pair = std::ffi::OsString::from(name);
+                    let mut pair = OsString::from(name);
                     pair.push("=");
                     pair.push(value);
                     text(&pair)
                 })
+                .chain([text(mark.as_ref())])
                 .collect::<Result<_, _>>()?,
             folder,
             input,
             written,
+            number,
             mark,
+            watcher,
         })
     }
 }
@@ -113,9 +120,15 @@ fn starter() -> io::Result<mpsc::Sender<Job>> {
                     // Some container rules forbid this; then a shell changes the folder.
                     let own_folder = nix::sched::unshare(CloneFlags::CLONE_FS).is_ok();
                     let inherited = inherited();
-                    for (order, answer) in queue {
+                    let mut watched = false;
+                    for (mut order, answer) in queue {
+                        let watcher = order.watcher.take().filter(|_| !watched);
                         // Nobody waits any more: the tree that comes back ends when it is dropped.
                         drop(answer.send(start(order, own_folder, &inherited)));
+                        if let Some(watcher) = watcher {
+                            watched = true;
+                            start_watcher(&watcher, &inherited);
+                        }
                     }
                 })
                 .ok()
@@ -125,52 +138,43 @@ fn starter() -> io::Result<mpsc::Sender<Job>> {
         .ok_or_else(|| io::Error::other("no thread to start programs on"))
 }
 
-/// Starts a program in a new session, with the three standard streams and no other. With
-/// `own_folder`, this thread's current folder is its own to change.
+/// Starts a program. With `own_folder`, this thread's current folder is its own to change.
 fn start(mut order: Order, own_folder: bool, inherited: &[RawFd]) -> io::Result<Tree> {
     if own_folder {
         rustix::process::fchdir(&*order.folder)?;
     } else {
         change_folder_by_shell(&mut order)?;
     }
-    let mut streams = PosixSpawnFileActions::init()?;
-    streams.add_dup2(order.input.as_raw_fd(), 0)?;
-    streams.add_dup2(order.written.output.as_raw_fd(), 1)?;
     let errors = order.written.errors.as_ref();
     let errors = errors.unwrap_or(&order.written.output);
-    streams.add_dup2(errors.as_raw_fd(), 2)?;
-    for descriptor in inherited {
-        streams.add_close(*descriptor)?;
+    let line = ledger::add(order.number);
+    let leader = Launch {
+        program: &order.program,
+        arguments: &order.arguments,
+        environment: &order.environment,
+        streams: [
+            order.input.as_raw_fd(),
+            order.written.output.as_raw_fd(),
+            errors.as_raw_fd(),
+        ],
+        closed: inherited,
+        blocked: SigSet::empty(),
     }
+    .start()?;
+    line.started(leader);
+    Ok(Tree::new(leader, order.mark, line))
+}
 
-    let mut attributes = PosixSpawnAttr::init()?;
-    attributes.set_flags(
-        PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
-            | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
-            | PosixSpawnFlags::from_bits_retain(nix::libc::POSIX_SPAWN_SETSID.into()),
-    )?;
-    // The Rust runtime ignores it; programs expect it to end them.
-    let mut defaults = SigSet::empty();
-    defaults.add(Signal::SIGPIPE);
-    attributes.set_sigdefault(&defaults)?;
-    attributes.set_sigmask(&SigSet::empty())?;
-
-    let id = nix::spawn::posix_spawn(
-        order.program.as_c_str(),
-        &streams,
-        &attributes,
-        &order.arguments,
-        &order.environment,
-    )?;
-    let leader =
-        Pid::from_raw(id.as_raw()).ok_or_else(|| io::Error::other("no process was started"))?;
-    Ok(Tree::new(leader, &order.mark))
+fn start_watcher(watcher: &Watcher, inherited: &[RawFd]) {
+    if let Err(error) = watcher.start(inherited) {
+        tracing::warn!(%error, "nobody will end running programs if this process is killed");
+    }
 }
 
 /// Descriptors that this process was started with and would pass on. Those it opens itself are
 /// closed in a program anyway.
 fn inherited() -> Vec<RawFd> {
-    let Ok(folder) = std::fs::read_dir("/proc/self/fdinfo") else {
+    let Ok(folder) = std::fs::read_dir("/proc/self/fd") else {
         return Vec::new();
     };
     let passed_on = |descriptor: &RawFd| {
@@ -178,7 +182,8 @@ fn inherited() -> Vec<RawFd> {
         let info = std::fs::read_to_string(path).unwrap_or_default();
         let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        flags.is_some_and(|flags| flags & OFlags::CLOEXEC.bits() == 0)
+        // Where a process that may not be dumped cannot even read this, all are closed.
+        flags.is_none_or(|flags| flags & OFlags::CLOEXEC.bits() == 0)
     };
     folder
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -244,10 +249,11 @@ mod tests {
         let order = Order::new(
             Path::new("/bin/sh"),
             &command,
-            Variables::new(),
+            &Variables::new(),
             Arc::new(folder),
             input,
             written,
+            None,
         )?;
         let _ended_on_drop = start(order, false, &[])?;
         let mut output = String::new();

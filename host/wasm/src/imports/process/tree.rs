@@ -17,9 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
-/// Set for every program, with a value of its own, and inherited: what a program started is found
-/// by it even where parent, process group and session say nothing any more.
-pub(super) const MARK: &str = "RADDLE_PROCESS";
+use super::ledger::Line;
 
 /// Rounds of looking for processes that were started while others were being killed.
 const ROUNDS: usize = 20;
@@ -32,9 +30,11 @@ const KILLED: Duration = Duration::from_millis(500);
 pub(super) struct Tree {
     /// The program itself, leader of its own session and process group.
     leader: Pid,
-    mark: Vec<u8>,
+    mark: String,
     reaped: bool,
     finished: bool,
+    /// Stands in the list for as long as this does.
+    _line: Line,
 }
 
 /// How the program itself ended.
@@ -54,12 +54,13 @@ pub(super) enum Which {
 }
 
 impl Tree {
-    pub(super) fn new(leader: Pid, mark: &str) -> Self {
+    pub(super) fn new(leader: Pid, mark: String, line: Line) -> Self {
         Self {
             leader,
-            mark: format!("{MARK}={mark}").into_bytes(),
+            mark,
             reaped: false,
             finished: false,
+            _line: line,
         }
     }
 
@@ -112,7 +113,7 @@ impl Tree {
 
     async fn find(&self, which: Which) -> Vec<Member> {
         let (leader, mark) = (self.leader, self.mark.clone());
-        let search = move || members(leader, &mark, &which);
+        let search = move || members(Some(leader), mark.as_bytes(), &which);
         tokio::task::spawn_blocking(search)
             .await
             .unwrap_or_default()
@@ -123,18 +124,28 @@ impl Tree {
             // Stops most of it before the slower search. Fails when there is nobody left.
             let _ = kill_process_group(self.leader, Signal::KILL);
         }
-        let mut killed = BTreeSet::new();
-        for _ in 0..ROUNDS {
-            let mut news = false;
-            for member in members(self.leader, &self.mark, &Which::All) {
-                member.signal(Signal::KILL);
-                news |= killed.insert(member.id);
-            }
-            if !news {
-                return;
-            }
+        kill(Some(self.leader), self.mark.as_bytes());
+    }
+}
+
+/// Kills a program with all its descendants, also where only its mark is known.
+pub(super) fn kill(leader: Option<Pid>, mark: &[u8]) {
+    let mut killed = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        let mut news = false;
+        for member in members(leader, mark, &Which::All) {
+            member.signal(Signal::KILL);
+            news |= killed.insert(member.id);
+        }
+        if !news {
+            return;
         }
     }
+}
+
+/// When a process was started, in ticks since the machine was.
+pub(super) fn started(id: Pid) -> Option<u64> {
+    Some(entry_of(id.as_raw_nonzero().get())?.started)
 }
 
 impl Drop for Tree {
@@ -194,15 +205,19 @@ struct Entry {
     started: u64,
 }
 
-fn members(leader: Pid, mark: &[u8], which: &Which) -> Vec<Member> {
-    let leader = leader.as_raw_nonzero().get();
+fn members(leader: Option<Pid>, mark: &[u8], which: &Which) -> Vec<Member> {
+    let leader = leader.map(|leader| leader.as_raw_nonzero().get());
     let table = processes();
-    let first = table.get(&leader).map_or(0, |entry| entry.started);
+    let first = leader.and_then(|leader| table.get(&leader));
+    let first = first.map_or(0, |entry| entry.started);
     let mut tree: BTreeSet<i32> = table
         .iter()
         // Nothing that is older was started by it; and most of a machine is older.
         .filter(|(_, entry)| entry.started >= first)
-        .filter(|(id, entry)| **id == leader || entry.session == leader || marked(**id, mark))
+        .filter(|(id, entry)| {
+            let is_leader = |id| Some(id) == leader;
+            is_leader(**id) || is_leader(entry.session) || marked(**id, mark)
+        })
         .map(|(id, _)| *id)
         .collect();
     loop {
@@ -218,7 +233,7 @@ fn members(leader: Pid, mark: &[u8], which: &Which) -> Vec<Member> {
     }
     let wanted = |id: i32, entry: &Entry| match which {
         Which::All => true,
-        Which::Attached(pipes) => entry.group == leader || holds(id, pipes),
+        Which::Attached(pipes) => Some(entry.group) == leader || holds(id, pipes),
     };
     tree.into_iter()
         .filter_map(|id| Some((id, *table.get(&id)?)))

@@ -7,6 +7,7 @@
 //!
 //! Everything runs on the blocking pool; dropping a future stops its work at the next file.
 
+mod anchors;
 mod errors;
 mod ignored;
 mod open;
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use raddle_core::digest::Digest;
 use raddle_core::plugins::{DomainError, ErrorKind};
 
+pub use self::anchors::Anchors;
 use self::errors::Failure;
 use self::place::Place;
 pub(super) use self::place::{Folders, Link, Missing};
@@ -37,8 +39,7 @@ pub struct Folder {
 
 /// The granted folders of one session. Cheap to clone.
 ///
-/// The folders are opened once and stay those they were, whatever later stands at their paths:
-/// keep one `Workspace` for as long as the session lives.
+/// The folders are opened once and stay those they were, whatever later stands at their paths.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     folders: Arc<Folders>,
@@ -92,13 +93,14 @@ pub struct Match {
 }
 
 impl Workspace {
-    /// Opens the granted `folders`. Relative paths start at `base`, the session's directory.
+    /// Opens the granted `folders`, unless `anchors` has them already. Relative paths start at
+    /// `base`, the session's directory.
     ///
     /// # Errors
     /// `unavailable` when a folder cannot be opened.
-    pub fn open(base: &Path, folders: &[Folder]) -> Result<Self, DomainError> {
+    pub fn open(anchors: &Anchors, base: &Path, folders: &[Folder]) -> Result<Self, DomainError> {
         Ok(Self {
-            folders: Arc::new(Folders::open(base, folders)?),
+            folders: Arc::new(Folders::open(anchors, base, folders)?),
         })
     }
 
@@ -156,7 +158,8 @@ impl Workspace {
     /// link) keeps the old bytes. Not forced to the disk: a power cut may lose the last moments.
     ///
     /// `base` is the digest of the bytes this replaces; without it the file must be new, and
-    /// missing folders are made. Returns the new digest.
+    /// missing folders are made, and none is left by a write that is refused or fails. Returns the
+    /// new digest.
     ///
     /// # Errors
     /// `conflict`: code `stale` when the file is not what `base` says, `exists` when it should be

@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use raddle_core::plugins::{DomainError, ErrorKind};
+use raddle_core::plugins::DomainError;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::anchors::{Anchor, Anchors};
 use super::{Failure, Folder};
 
 /// As many links as Linux follows in one path.
@@ -24,10 +25,7 @@ pub(in crate::imports) struct Folders {
 
 #[derive(Debug)]
 struct Root {
-    handle: Arc<OwnedFd>,
-    /// As the deployment wrote it; may go through links.
-    given: PathBuf,
-    real: PathBuf,
+    anchor: Anchor,
     writable: bool,
 }
 
@@ -35,8 +33,10 @@ struct Root {
 /// unless links were to be kept.
 #[derive(Debug)]
 pub(in crate::imports) struct Place {
-    /// From the granted folder down to the last folder of the path; never empty.
+    /// From the granted folder down to the last folder of the path that exists; never empty.
     pub(super) trail: Vec<Step>,
+    /// Folders to be made below that one.
+    pub(super) missing: Vec<OsString>,
     /// The last name, unless the path leads to the last folder itself.
     pub(super) entry: Option<OsString>,
     /// Whether the grant allows writing here.
@@ -61,12 +61,25 @@ pub(in crate::imports) enum Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::imports) enum Missing {
     Refuse,
-    Create,
+    /// Goes on as if it were there: nothing is made before the whole path is known to be allowed.
+    Plan,
 }
 
 impl Folders {
-    pub(in crate::imports) fn open(base: &Path, folders: &[Folder]) -> Result<Self, DomainError> {
-        let roots = folders.iter().map(Root::open).collect::<Result<_, _>>()?;
+    pub(in crate::imports) fn open(
+        anchors: &Anchors,
+        base: &Path,
+        folders: &[Folder],
+    ) -> Result<Self, DomainError> {
+        let roots = folders
+            .iter()
+            .map(|folder| {
+                Ok(Root {
+                    anchor: anchors.open(&folder.path)?,
+                    writable: folder.writable,
+                })
+            })
+            .collect::<Result<_, DomainError>>()?;
         Ok(Self {
             base: base.to_owned(),
             roots,
@@ -95,6 +108,13 @@ impl Folders {
                 continue;
             }
             let last = walk.names.is_empty();
+            if !walk.missing.is_empty() {
+                if last && !must_be_folder {
+                    return Ok(walk.end(Some(name)));
+                }
+                walk.missing.push(name);
+                continue;
+            }
             match open_folder(walk.handle(), &name) {
                 Ok(handle) => walk.trail.push(Step {
                     name,
@@ -114,7 +134,7 @@ impl Folders {
                     }
                 }
                 Err(Errno::NOENT) if last && !must_be_folder => return Ok(walk.end(Some(name))),
-                Err(Errno::NOENT) if missing == Missing::Create => walk.create(name)?,
+                Err(Errno::NOENT) if missing == Missing::Plan => walk.missing.push(name),
                 Err(errno) => return Err(errno.into()),
             }
         }
@@ -125,8 +145,8 @@ impl Folders {
     /// Of folders within folders, the innermost.
     fn locate(&self, path: &Path) -> Option<(usize, Vec<OsString>)> {
         let below = |root: &Root| {
-            let given = path.strip_prefix(&root.given).ok();
-            given.or_else(|| path.strip_prefix(&root.real).ok())
+            let given = path.strip_prefix(&root.anchor.given).ok();
+            given.or_else(|| path.strip_prefix(&root.anchor.real).ok())
         };
         self.roots
             .iter()
@@ -141,8 +161,8 @@ impl Folders {
     fn writable(&self, path: &Path) -> bool {
         self.roots
             .iter()
-            .filter(|root| path.starts_with(&root.real))
-            .max_by_key(|root| (root.real.components().count(), !root.writable))
+            .filter(|root| path.starts_with(&root.anchor.real))
+            .max_by_key(|root| (root.anchor.real.components().count(), !root.writable))
             .is_some_and(|root| root.writable)
     }
 }
@@ -162,7 +182,7 @@ impl Place {
         }
     }
 
-    /// The folder and the name of the file this is, or could be.
+    /// The last folder that exists, and the name of the file this is, or could be.
     pub(super) fn file(&self) -> Result<(&Arc<OwnedFd>, &OsStr), Failure> {
         let name = self.entry.as_deref().ok_or(Failure::NotFile)?;
         Ok((self.parent(), name))
@@ -173,32 +193,13 @@ impl Place {
     }
 }
 
-impl Root {
-    fn open(folder: &Folder) -> Result<Self, DomainError> {
-        let unavailable = |error: std::io::Error| {
-            DomainError::new(
-                ErrorKind::Unavailable,
-                "folder",
-                format!("granted folder {:?}: {error}", folder.path),
-            )
-        };
-        let real = folder.path.canonicalize().map_err(unavailable)?;
-        let handle = rustix::fs::open(&real, FOLDER, Mode::empty())
-            .map_err(|errno| unavailable(errno.into()))?;
-        Ok(Self {
-            handle: Arc::new(handle),
-            given: folder.path.clone(),
-            real,
-            writable: folder.writable,
-        })
-    }
-}
-
 /// A walk under way.
 struct Walk<'a> {
     folders: &'a Folders,
     root: usize,
     trail: Vec<Step>,
+    /// Folders below the last step that do not exist.
+    missing: Vec<OsString>,
     /// Still to go, last first.
     names: Vec<OsString>,
     links: usize,
@@ -210,6 +211,7 @@ impl<'a> Walk<'a> {
             folders,
             root: 0,
             trail: Vec::new(),
+            missing: Vec::new(),
             names: Vec::new(),
             links: 0,
         };
@@ -229,18 +231,21 @@ impl<'a> Walk<'a> {
         self.names = names;
         self.trail = vec![Step {
             name: OsString::new(),
-            handle: Arc::clone(&self.folders.roots[root].handle),
+            handle: Arc::clone(&self.folders.roots[root].anchor.handle),
         }];
         Ok(())
     }
 
     fn up(&mut self) -> Result<(), Failure> {
+        if self.missing.pop().is_some() {
+            return Ok(());
+        }
         if self.trail.len() > 1 {
             self.trail.pop();
             return Ok(());
         }
         self.count_link()?;
-        let mut path = self.folders.roots[self.root].real.clone();
+        let mut path = self.folders.roots[self.root].anchor.real.clone();
         path.pop();
         path.extend(self.names.iter().rev());
         self.restart(&path)
@@ -266,43 +271,32 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn create(&mut self, name: OsString) -> Result<(), Failure> {
-        if !self.folders.writable(&self.real()) {
-            return Err(Failure::ReadOnly);
-        }
-        match rustix::fs::mkdirat(self.handle(), &name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => {}
-            // Somebody else made it, perhaps as something else: look again, but not for ever.
-            Err(Errno::EXIST) => self.count_link()?,
-            Err(errno) => return Err(errno.into()),
-        }
-        self.names.push(name);
-        Ok(())
-    }
-
     fn handle(&self) -> &OwnedFd {
         &self.trail[self.trail.len() - 1].handle
     }
 
     fn real(&self) -> PathBuf {
-        let mut path = self.folders.roots[self.root].real.clone();
+        let mut path = self.folders.roots[self.root].anchor.real.clone();
         path.extend(self.trail.iter().skip(1).map(|step| &step.name));
         path
     }
 
     fn end(self, entry: Option<OsString>) -> Place {
         let mut real = self.real();
-        real.extend(&entry);
+        // To make a folder is to write to the one above it.
+        let may_make = self.missing.is_empty() || self.folders.writable(&real);
+        real.extend(self.missing.iter().chain(&entry));
         Place {
-            writable: self.folders.writable(&real),
+            writable: may_make && self.folders.writable(&real),
             trail: self.trail,
+            missing: self.missing,
             entry,
         }
     }
 }
 
 /// Only to walk on from; needs no permission to read the folder.
-const FOLDER: OFlags = OFlags::PATH
+pub(super) const FOLDER: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_core::digest::Digest;
 use raddle_core::plugins::DomainError;
@@ -14,7 +14,7 @@ use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use super::open::{digest, open_file};
-use super::place::{Link, Missing};
+use super::place::{Link, Missing, open_folder};
 use super::{Failure, Folders};
 
 pub(super) fn replace(
@@ -25,21 +25,25 @@ pub(super) fn replace(
 ) -> Result<Digest, DomainError> {
     let missing = match base {
         Some(_) => Missing::Refuse,
-        None => Missing::Create,
+        None => Missing::Plan,
     };
-    let write = || {
+    let write = || -> Result<(), Failure> {
         let place = folders
             .walk(path, Link::Follow, missing)
             .map_err(|failure| gone(failure, base))?;
-        let (folder, name) = place.file()?;
+        let (parent, name) = place.file()?;
         if !place.writable {
             return Err(Failure::ReadOnly);
         }
+        let new = NewFolders::make(parent, &place.missing)?;
+        let folder = new.innermost();
         let _one_at_a_time = lock(folder, name)?;
         match base {
-            Some(base) => overwrite(folder, name, bytes, base),
-            None => create(folder, name, bytes),
+            Some(base) => overwrite(folder, name, bytes, base)?,
+            None => create(folder, name, bytes)?,
         }
+        new.keep();
+        Ok(())
     };
     write().map_err(|failure| failure.at(path))?;
     Ok(Digest::of(bytes))
@@ -191,6 +195,57 @@ impl Drop for Temporary<'_> {
         if !self.kept {
             // Nothing can be done about a failure here, and the first error says more.
             let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// Folders made for a new file, removed again unless the file came to stand in them.
+struct NewFolders<'a> {
+    /// The folder they are in, and below it each of them, from the outermost.
+    handles: Vec<Arc<OwnedFd>>,
+    names: &'a [OsString],
+    /// Which were not made by somebody else meanwhile.
+    made: Vec<usize>,
+}
+
+impl<'a> NewFolders<'a> {
+    fn make(parent: &Arc<OwnedFd>, names: &'a [OsString]) -> Result<Self, Failure> {
+        let mut new = Self {
+            handles: vec![Arc::clone(parent)],
+            names,
+            made: Vec::new(),
+        };
+        for (index, name) in names.iter().enumerate() {
+            match rustix::fs::mkdirat(new.innermost(), name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => new.made.push(index),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            // Follows no link: what was put there in its place is not gone through.
+            let handle = open_folder(new.innermost(), name)?;
+            new.handles.push(Arc::new(handle));
+        }
+        Ok(new)
+    }
+
+    fn innermost(&self) -> &OwnedFd {
+        &self.handles[self.handles.len() - 1]
+    }
+
+    fn keep(mut self) {
+        self.made.clear();
+    }
+}
+
+impl Drop for NewFolders<'_> {
+    fn drop(&mut self) {
+        for index in self.made.iter().rev() {
+            // One that is not empty has become somebody else's.
+            let _ = rustix::fs::unlinkat(
+                &self.handles[*index],
+                &self.names[*index],
+                AtFlags::REMOVEDIR,
+            );
         }
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use raddle_core::plugins::ErrorKind;
 use raddle_wasm::imports::process::{Command, Permissions, Processes};
+use raddle_wasm::imports::workspace::Anchors;
 use tempfile::TempDir;
 
 use super::{Shell, fact, permissions, refused, text};
@@ -67,11 +68,14 @@ async fn a_program_comes_from_the_path_or_is_named_whole() {
         "nested",
         absolute.to_str().unwrap(),
     ];
-    let processes = Processes::open(&Permissions {
-        programs: programs.map(str::to_owned).to_vec(),
-        host_environment: BTreeMap::from([("PATH".to_owned(), path.unwrap())]),
-        ..permissions(folder.path())
-    })
+    let processes = Processes::open(
+        &Anchors::default(),
+        &Permissions {
+            programs: programs.map(str::to_owned).to_vec(),
+            host_environment: BTreeMap::from([("PATH".to_owned(), path.unwrap())]),
+            ..permissions(folder.path())
+        },
+    )
     .unwrap();
     let found = processes.run(&named("tool"), None).await.unwrap();
     assert!(text(&found.output).starts_with("found "), "{found:?}");
@@ -94,10 +98,13 @@ async fn a_program_that_cannot_be_run_is_an_error() {
     std::fs::write(&broken, "#!/nonexistent/interpreter\n").unwrap();
     std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = broken.to_str().unwrap().to_owned();
-    let processes = Processes::open(&Permissions {
-        programs: vec![program.clone()],
-        ..permissions(folder.path())
-    });
+    let processes = Processes::open(
+        &Anchors::default(),
+        &Permissions {
+            programs: vec![program.clone()],
+            ..permissions(folder.path())
+        },
+    );
     let result = processes.unwrap().run(&named(&program), None).await;
     refused(result, ErrorKind::NotFound, "program");
     let shell = Shell::new();
@@ -187,19 +194,23 @@ async fn the_environment_holds_what_is_harmless_and_what_is_granted() {
         ("RADDLE_PROCESS", "outer"),
         ("ANYTHING", "else"),
     ];
-    let processes = Processes::open(&Permissions {
-        programs: vec!["env".to_owned()],
-        directory: folder.path().to_owned(),
-        environment: ["CARGO_HOME", "PROVIDER_KEY", "UNSET", "MINE"]
-            .map(str::to_owned)
-            .to_vec(),
-        withheld: ["OPENAI_API_KEY", "PROVIDER_KEY"]
-            .map(str::to_owned)
-            .to_vec(),
-        host_environment: host
-            .map(|(name, value)| (name.to_owned(), OsString::from(value)))
-            .into(),
-    })
+    let processes = Processes::open(
+        &Anchors::default(),
+        &Permissions {
+            programs: vec!["env".to_owned()],
+            directory: folder.path().to_owned(),
+            environment: ["CARGO_HOME", "PROVIDER_KEY", "UNSET", "MINE"]
+                .map(str::to_owned)
+                .to_vec(),
+            withheld: ["OPENAI_API_KEY", "PROVIDER_KEY"]
+                .map(str::to_owned)
+                .to_vec(),
+            host_environment: host
+                .map(|(name, value)| (name.to_owned(), OsString::from(value)))
+                .into(),
+            watcher: None,
+        },
+    )
     .unwrap();
     let command = Command {
         environment: vec![
@@ -260,6 +271,9 @@ async fn a_command_sets_only_variables_that_are_granted_or_harmless() {
 #[tokio::test]
 async fn a_missing_folder_is_unavailable() {
     let folder = TempDir::new().unwrap();
-    let opened = Processes::open(&permissions(&folder.path().join("missing")));
+    let opened = Processes::open(
+        &Anchors::default(),
+        &permissions(&folder.path().join("missing")),
+    );
     refused(opened, ErrorKind::Unavailable, "folder");
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use raddle_core::plugins::ErrorKind;
-use raddle_wasm::imports::workspace::{Folder, Workspace};
+use raddle_wasm::imports::workspace::{Anchors, Folder, Workspace};
 
 use super::{Scratch, digest, refused};
 
@@ -364,7 +364,7 @@ fn write_for_ever(folder: &Path) -> ! {
         path: folder.to_owned(),
         writable: true,
     };
-    let workspace = Workspace::open(folder, &[granted]).unwrap();
+    let workspace = Workspace::open(&Anchors::default(), folder, &[granted]).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();

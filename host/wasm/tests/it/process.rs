@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use raddle_core::plugins::{DomainError, ErrorKind, Fact};
 use raddle_wasm::imports::process::{Command, Completed, Permissions, Processes};
+use raddle_wasm::imports::workspace::Anchors;
 use tempfile::TempDir;
 
 /// Runs bash for one test, and knows what it left behind.
@@ -26,7 +27,7 @@ impl Shell {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = TempDir::new().unwrap();
-        let processes = Processes::open(&permissions(folder.path())).unwrap();
+        let processes = Processes::open(&Anchors::default(), &permissions(folder.path())).unwrap();
         Self {
             folder,
             processes,
@@ -89,6 +90,7 @@ fn permissions(folder: &Path) -> Permissions {
         environment: vec!["TEST_MARK".to_owned()],
         withheld: Vec::new(),
         host_environment: BTreeMap::from([("PATH".to_owned(), std::env::var_os("PATH").unwrap())]),
+        watcher: None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use raddle_core::plugins::ErrorKind;
-use raddle_wasm::imports::workspace::{Folder, Node, Workspace};
+use raddle_wasm::imports::workspace::{Anchors, Folder, Node, Workspace};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -161,13 +161,37 @@ async fn a_link_in_a_missing_ancestor_is_refused_and_makes_nothing() {
             "{path}: {error}"
         );
     }
-    let outside = |names: Vec<String>| -> Vec<String> {
-        names
-            .into_iter()
-            .filter(|name| !name.starts_with("ws/"))
-            .collect()
-    };
-    assert_eq!(outside(scratch.tree()), outside(before));
+    assert_eq!(scratch.tree(), before);
+}
+
+#[tokio::test]
+async fn a_refused_write_makes_no_folder() {
+    let scratch = Scratch::new();
+    scratch.write("ws/vendor/lib.rs", "text");
+    scratch.link(scratch.path("out"), "ws/link");
+    let workspace = scratch.granted(&[("ws", true), ("ws/vendor", false)]);
+    let before = scratch.tree();
+    let long = "x".repeat(300);
+    for (path, kind, code) in [
+        ("new/../../y.txt", ErrorKind::Denied, "outside"),
+        ("new/more/../../../y.txt", ErrorKind::Denied, "outside"),
+        ("new/../link/y.txt", ErrorKind::Denied, "outside"),
+        ("new/../vendor/y.txt", ErrorKind::Denied, "read-only"),
+        ("new/../vendor/new/y.txt", ErrorKind::Denied, "read-only"),
+        ("new/../vendor/lib.rs", ErrorKind::Denied, "read-only"),
+        ("new/more/", ErrorKind::Invalid, "not-a-file"),
+        ("new/more/..", ErrorKind::Invalid, "not-a-file"),
+        (&format!("new/{long}/y.txt"), ErrorKind::Invalid, "path"),
+        (&format!("new/more/{long}"), ErrorKind::Invalid, "path"),
+    ] {
+        let created = workspace.replace(path, b"new".into(), None).await;
+        refused(created, kind, code);
+        assert_eq!(scratch.tree(), before, "{path}");
+    }
+    let path = "new/../made/../kept/y.txt";
+    workspace.replace(path, b"new".into(), None).await.unwrap();
+    assert_eq!(scratch.text("ws/kept/y.txt"), "new");
+    assert!(!scratch.path("ws/new").exists() && !scratch.path("ws/made").exists());
 }
 
 #[tokio::test]
@@ -295,7 +319,7 @@ async fn a_grant_that_goes_through_a_link_is_known_by_both_its_paths() {
         path: given.clone(),
         writable: true,
     };
-    let workspace = Workspace::open(&given, &[folder]).unwrap();
+    let workspace = Workspace::open(&Anchors::default(), &given, &[folder]).unwrap();
     let paths = [
         "a.txt".into(),
         given.join("a.txt"),
@@ -387,7 +411,7 @@ async fn a_missing_grant_is_unavailable() {
         path: scratch.path("missing"),
         writable: false,
     };
-    let opened = Workspace::open(&scratch.path("ws"), &[folder]);
+    let opened = Workspace::open(&Anchors::default(), &scratch.path("ws"), &[folder]);
     refused(opened, ErrorKind::Unavailable, "folder");
 }
 
@@ -469,7 +493,7 @@ async fn pipes_sockets_and_devices_are_refused_at_once() {
         path: "/dev".into(),
         writable: true,
     };
-    let devices = Workspace::open("/dev".as_ref(), &[folder]).unwrap();
+    let devices = Workspace::open(&Anchors::default(), "/dev".as_ref(), &[folder]).unwrap();
     for path in ["zero", "null", "tty"] {
         refused(read(&devices, path).await, ErrorKind::Invalid, "not-a-file");
         let replaced = devices.replace(path, b"x".into(), Some(&base)).await;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_core::digest::Digest;
 use raddle_core::plugins::{DomainError, ErrorKind};
-use raddle_wasm::imports::workspace::{Folder, Workspace};
+use raddle_wasm::imports::workspace::{Anchors, Folder, Workspace};
 use tempfile::TempDir;
 
 /// A scratch folder with the granted folder `ws` in it.
@@ -58,7 +58,7 @@ impl Scratch {
                 writable: *writable,
             })
             .collect();
-        Workspace::open(&self.path("ws"), &folders).unwrap()
+        Workspace::open(&Anchors::default(), &self.path("ws"), &folders).unwrap()
     }
 
     /// Every name below the scratch folder, links not followed, sorted.
