@@ -6,7 +6,7 @@ use futures::future::FutureExt as _;
 use proptest::prelude::*;
 use raddle_core::agent::{Action, Agent, Cancel, Rule};
 use raddle_core::session::EndCause;
-use raddle_core::session::injection::{Coalescing, Delivery, Injection, Kind, ReceiptState};
+use raddle_core::session::injection::{Coalescing, Delivery, Injection, Kind, Receipt};
 use raddle_core::store::Store;
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ async fn what_waits_for_the_next_turn_comes_before_its_message_in_the_order_it_h
     assert_eq!(outline(&model.sent()[1]), second);
     let queue = agent.controller().queue();
     let coalesced = |id: &str| match queue.receipt(id) {
-        Some(ReceiptState::Coalesced { into }) => into.clone(),
+        Some(Receipt::Coalesced { into }) => into.clone(),
         other => panic!("{id}: {other:?}"),
     };
     assert_eq!(
@@ -157,7 +157,7 @@ async fn a_follow_up_waits_for_the_run_and_gets_one_of_its_own() {
     let third = ["user", "assistant", "tool", "assistant", "job"];
     assert_eq!(outline(&sent[2]), third);
     assert_eq!(agent.controller().run(), 2);
-    let delivered = ReceiptState::Delivered { run: 2, step: 1 };
+    let delivered = Receipt::Delivered { run: 2, step: 1 };
     assert_eq!(agent.controller().queue().receipt("job"), Some(&delivered));
 }
 
@@ -352,12 +352,12 @@ async fn play(acts: Vec<Act>) -> Result<(), TestCaseError> {
         let times = last.iter().filter(|what| **what == injection.id).count();
         let receipt = agent.controller().queue().receipt(&injection.id).cloned();
         let (expected, is_known) = match &receipt {
-            Some(ReceiptState::Delivered { .. }) => (1, true),
-            Some(ReceiptState::Coalesced { into }) => {
+            Some(Receipt::Delivered { .. }) => (1, true),
+            Some(Receipt::Coalesced { into }) => {
                 prop_assert!(!injection.requires_decision && *into != injection.id);
                 (0, true)
             }
-            Some(ReceiptState::Dropped { .. } | ReceiptState::Suppressed { .. }) => {
+            Some(Receipt::Dropped { .. } | Receipt::Suppressed { .. }) => {
                 (0, !injection.requires_decision)
             }
             _ => (0, false),

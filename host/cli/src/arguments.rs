@@ -171,7 +171,8 @@ pub(crate) enum SessionCommand {
         /// The session, or the first characters of its id
         id: String,
     },
-    /// Tell a session, running or not, what happened outside of it
+    /// Tell a session, running or not, what happened outside of it: with --kind and --summary, or
+    /// as the JSON of an injection on stdin
     Inject(Box<InjectArguments>),
 }
 
@@ -181,11 +182,11 @@ pub(crate) struct InjectArguments {
     /// The session, or the first characters of its id
     pub(crate) id: String,
     /// Its kind, one that a plugin of the session offers: `artifact_update`
-    #[arg(long)]
-    pub(crate) kind: String,
+    #[arg(long, requires = "summary")]
+    pub(crate) kind: Option<String>,
     /// What the model reads
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) summary: String,
+    #[arg(long, value_name = "TEXT", requires = "kind")]
+    pub(crate) summary: Option<String>,
     /// Its own id: the same again is the same event; without it a new one
     #[arg(long, value_name = "ID")]
     pub(crate) event_id: Option<String>,

@@ -1,9 +1,12 @@
 //! `raddle session inject`: leaves an injection for a session, whoever runs it.
 
+use std::io::Read as _;
 use std::sync::Arc;
 
+use anyhow::Context as _;
+
 use raddle_core::session::EventData;
-use raddle_core::session::injection::{Injection, InjectionFault, Kind};
+use raddle_core::session::injection::{Injection, InjectionFault, Queue, Receipt};
 use raddle_core::store::Store;
 use raddle_core::surroundings::Surroundings as _;
 use serde_json::{Map, Value};
@@ -14,46 +17,60 @@ use crate::failure::Failure;
 use crate::surroundings::Machine;
 use crate::terminal::print;
 
-/// Checks the injection as the session would, and leaves it.
+/// Checks the injection as the session would, leaves it, and prints its receipt.
 pub(super) async fn run(
     store: &Arc<dyn Store>,
     arguments: &InjectArguments,
 ) -> Result<(), Failure> {
     let session = find(&**store, &arguments.id).await?.header.id;
     let injection = injection(arguments)?;
-    let kinds = kinds(&**store, &session).await?;
+    let mut queue = Queue::default();
+    let mut kinds = None;
+    for event in store.entries(&session, 0).await?.into_iter().flatten() {
+        queue.apply(&event);
+        if let EventData::Generation(generation) = event.data {
+            kinds = Some(generation.injection_kinds);
+        }
+    }
     // A session that has not run yet has said nothing about its kinds: it decides itself.
     let is_known = |fault: &InjectionFault| {
         kinds.is_some() || !matches!(fault, InjectionFault::UnknownKind { .. })
     };
     let faults = injection.faults(kinds.as_deref().unwrap_or_default());
-    let faults: Vec<String> = faults
-        .iter()
-        .filter(|fault| is_known(fault))
-        .map(ToString::to_string)
-        .collect();
+    let faults = faults.iter().filter(|fault| is_known(fault));
+    let faults: Vec<String> = faults.map(ToString::to_string).collect();
     if !faults.is_empty() {
         return Err(Failure::bad(faults.join("\n")));
     }
-    store.post(&session, &injection).await?;
-    print(&format!("{} is left for session {session}\n", injection.id))
-}
-
-/// The kinds the session takes, as it last said.
-async fn kinds(store: &dyn Store, session: &str) -> Result<Option<Vec<Kind>>, Failure> {
-    let entries = store.entries(session, 0).await?;
-    let newest = entries
-        .into_iter()
-        .rev()
-        .flatten()
-        .find_map(|event| match event.data {
-            EventData::Generation(generation) => Some(generation.injection_kinds),
-            _ => None,
-        });
-    Ok(newest)
+    let receipt = queue.receipt(&injection.id).unwrap_or(&Receipt::Queued);
+    if *receipt == Receipt::Queued {
+        store.post(&session, &injection).await?;
+    }
+    print(&format!("{} {receipt}\n", injection.id))
 }
 
 fn injection(arguments: &InjectArguments) -> Result<Injection, Failure> {
+    let no_injection =
+        |error: serde_json::Error| Failure::Misuse(format!("this is no injection: {error}"));
+    match (&arguments.kind, &arguments.summary) {
+        (Some(kind), Some(summary)) => {
+            serde_json::from_value(envelope(arguments, kind, summary)?).map_err(no_injection)
+        }
+        _ => {
+            let mut text = String::new();
+            let read = std::io::stdin().lock().read_to_string(&mut text);
+            read.context("the injection cannot be read from stdin")?;
+            serde_json::from_str(&text).map_err(no_injection)
+        }
+    }
+}
+
+/// The JSON of the seed's `RuntimeInjection`, from flags.
+fn envelope(
+    arguments: &InjectArguments,
+    kind: &String,
+    summary: &String,
+) -> Result<Value, Failure> {
     let mut envelope = Map::new();
     let id = match &arguments.event_id {
         Some(id) => id.clone(),
@@ -66,8 +83,8 @@ fn injection(arguments: &InjectArguments) -> Result<Injection, Failure> {
         }
     };
     set("id", Some(&id));
-    set("kind", Some(&arguments.kind));
-    set("summary", Some(&arguments.summary));
+    set("kind", Some(kind));
+    set("summary", Some(summary));
     set("occurredAt", Some(&at));
     set("source", Some(&arguments.source));
     set("delivery", arguments.delivery.as_ref());
@@ -103,6 +120,5 @@ fn injection(arguments: &InjectArguments) -> Result<Injection, Failure> {
             .map_err(|error| Failure::Misuse(format!("--details is not JSON: {error}")))?;
         envelope.insert("details".to_owned(), details);
     }
-    serde_json::from_value(Value::Object(envelope))
-        .map_err(|error| Failure::Misuse(format!("this is no injection: {error}")))
+    Ok(Value::Object(envelope))
 }

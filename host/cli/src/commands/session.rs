@@ -197,11 +197,17 @@ fn summary(event: &Event) -> (String, String) {
         EventData::ToolResult { text, is_error, .. } if *is_error => format!("error: {text}"),
         EventData::ToolResult { text, .. } => text.clone(),
         EventData::Error { code, message } => format!("{code}: {message}"),
-        EventData::Injection(injection) => {
+        EventData::InjectionQueued(injection) => {
             format!("{} {}: {}", injection.id, injection.kind, injection.summary)
         }
-        EventData::Receipt(receipt) => format!("{} {}", receipt.id, receipt.state),
-        EventData::InjectionMessage { id, text, .. } => format!("{id} {text}"),
+        EventData::InjectionCoalesced { id, into } => format!("{id} into {into}"),
+        EventData::InjectionSuppressed { id, because } => format!("{id} because of {because}"),
+        EventData::InjectionDropped {
+            id,
+            because: reason,
+        }
+        | EventData::InjectionDismissed { id, reason } => format!("{id}: {reason}"),
+        EventData::InjectionDelivered { id, text, .. } => format!("{id} {text}"),
         EventData::Done { message } => message.clone(),
         EventData::Generation(generation) => format!(
             "{} plugins, {} ({})",

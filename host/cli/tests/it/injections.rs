@@ -78,8 +78,8 @@ fn a_running_session_is_told_before_its_next_request_and_keeps_the_receipt() {
         r#"{"change": "content_saved"}"#,
     ];
     let told = home.good(inject);
-    assert_eq!(told, format!("evt_1 is left for session {session}\n"));
-    home.good(inject);
+    assert_eq!(told, "evt_1 queued\n");
+    assert_eq!(home.good(inject), "evt_1 queued\n");
     fs::write(home.work().join("go"), "").expect("the file is written");
 
     let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
@@ -95,12 +95,14 @@ fn a_running_session_is_told_before_its_next_request_and_keeps_the_receipt() {
     let shown = home.good(["session", "show", &session]);
     for line in [
         "evt_1 artifact_update: The user edited the audience.",
-        "evt_1 queued",
+        "injection.queued",
         "evt_1 <artifact_update id=\"evt_1\" ref=\"file:brief.xml\" revision=\"sha256:abc\"",
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     home.good(["session", "verify", &session]);
+
+    assert_eq!(home.good(inject), "evt_1 delivered at 1/2\n");
 
     // Idle: it waits for the next message, and nothing starts.
     home.good([

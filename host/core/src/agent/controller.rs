@@ -187,7 +187,7 @@ impl Controller {
             .into_iter()
             .map(|injection| {
                 let kind = kinds.iter().find(|kind| kind.name == injection.kind);
-                EventData::InjectionMessage {
+                EventData::InjectionDelivered {
                     id: injection.id.clone(),
                     kind: injection.kind.clone(),
                     text: wire::injection(injection, kind.is_some_and(|kind| kind.attributed)),

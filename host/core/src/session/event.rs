@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::injection::{Injection, Kind, Receipt, Subject};
+use super::injection::{Injection, Kind, Subject};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::Usage;
@@ -55,15 +55,44 @@ pub enum EventData {
         /// The whole text of the developer message, tags included.
         text: String,
     },
-    /// Something happened outside the conversation.
-    #[serde(rename = "injection")]
-    Injection(Box<Injection>),
-    /// What became of an injection.
-    #[serde(rename = "injection.receipt")]
-    Receipt(Receipt),
+    /// Something happened outside the conversation: it waits, unless the next event says otherwise.
+    #[serde(rename = "injection.queued")]
+    InjectionQueued(Box<Injection>),
+    /// A newer injection took the place of one.
+    #[serde(rename = "injection.coalesced")]
+    InjectionCoalesced {
+        /// The injection.
+        id: String,
+        /// The newer one.
+        into: String,
+    },
+    /// The model knows already what an injection would tell.
+    #[serde(rename = "injection.suppressed")]
+    InjectionSuppressed {
+        /// The injection.
+        id: String,
+        /// The call or the injection that told it.
+        because: String,
+    },
+    /// The agent said that it does nothing about an injection.
+    #[serde(rename = "injection.dismissed")]
+    InjectionDismissed {
+        /// The injection.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// An injection will not be delivered.
+    #[serde(rename = "injection.dropped")]
+    InjectionDropped {
+        /// The injection.
+        id: String,
+        /// Why.
+        because: String,
+    },
     /// An injection was delivered: it became part of the transcript.
     #[serde(rename = "injection.delivered")]
-    InjectionMessage {
+    InjectionDelivered {
         /// The injection.
         id: String,
         /// Its kind.
@@ -240,15 +269,18 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 19] = [
+    pub const TYPES: [&'static str; 22] = [
         "cache.break",
         "context",
         "done",
         "error",
         "generation",
-        "injection",
+        "injection.coalesced",
         "injection.delivered",
-        "injection.receipt",
+        "injection.dismissed",
+        "injection.dropped",
+        "injection.queued",
+        "injection.suppressed",
         "message.assistant",
         "message.user",
         "permission",

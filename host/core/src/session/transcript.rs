@@ -49,7 +49,7 @@ impl Transcript {
     pub fn apply(&mut self, event: &Event) {
         match &event.data {
             EventData::UserMessage { text } => self.push(Message::User { text: text.clone() }),
-            EventData::Context { text, .. } | EventData::InjectionMessage { text, .. } => {
+            EventData::Context { text, .. } | EventData::InjectionDelivered { text, .. } => {
                 self.push(Message::Developer { text: text.clone() })
             }
             EventData::AssistantMessage { message, .. } => {

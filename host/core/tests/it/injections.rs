@@ -56,7 +56,7 @@ impl Log {
         let due = self.queue.due(Moment::Step, &self.kinds);
         let ids: Vec<String> = due.iter().map(|injection| injection.id.clone()).collect();
         for id in &ids {
-            self.record(EventData::InjectionMessage {
+            self.record(EventData::InjectionDelivered {
                 id: id.clone(),
                 kind: String::new(),
                 text: String::new(),

@@ -12,4 +12,4 @@ mod receipt;
 pub use envelope::{Actor, Delivery, Injection, InjectionFault, Origin, Source, Subject};
 pub use kind::{Coalescing, Kind};
 pub use queue::{Moment, Queue};
-pub use receipt::{Receipt, ReceiptState};
+pub use receipt::Receipt;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::envelope::{Actor, Delivery, Injection, InjectionFault, Subject};
 use super::kind::{Coalescing, Kind};
-use super::receipt::{Receipt, ReceiptState};
+use super::receipt::Receipt;
 use crate::session::{Event, EventData};
 
 /// Every injection of a session with what became of it.
@@ -21,7 +21,7 @@ pub struct Queue {
 #[derive(Debug, Clone)]
 struct Entry {
     injection: Injection,
-    state: ReceiptState,
+    state: Receipt,
 }
 
 /// A state of something that the model knows.
@@ -56,13 +56,13 @@ impl Queue {
             .collect();
         let state = self
             .known_from(&injection)
-            .map(|because| ReceiptState::Suppressed { because })
+            .map(|because| Receipt::Suppressed { because })
             .or_else(|| {
                 let newer = replaced
                     .iter()
                     .find(|other| injection.order(other).is_lt())?;
                 let into = newer.id.clone();
-                Some(ReceiptState::Coalesced { into })
+                Some(Receipt::Coalesced { into })
             })
             .or_else(|| {
                 let newer = self.delivered().find(|other| {
@@ -70,23 +70,26 @@ impl Queue {
                         && injection.is_older_than(other)
                 })?;
                 let because = format!("older than {}", newer.id);
-                Some(ReceiptState::Dropped { because })
+                Some(Receipt::Dropped { because })
             })
-            .unwrap_or(ReceiptState::Queued);
-        let receipt = |id: &str, state| {
-            let id = id.to_owned();
-            EventData::Receipt(Receipt { id, state })
+            .unwrap_or(Receipt::Queued);
+        let id = injection.id.clone();
+        let fate = match state {
+            Receipt::Suppressed { because } => {
+                vec![EventData::InjectionSuppressed { id, because }]
+            }
+            Receipt::Coalesced { into } => vec![EventData::InjectionCoalesced { id, into }],
+            Receipt::Dropped { because } => vec![EventData::InjectionDropped { id, because }],
+            _ => replaced
+                .iter()
+                .map(|other| EventData::InjectionCoalesced {
+                    id: other.id.clone(),
+                    into: id.clone(),
+                })
+                .collect(),
         };
-        let mut events = Vec::new();
-        if state == ReceiptState::Queued {
-            events.extend(replaced.iter().map(|other| {
-                let into = injection.id.clone();
-                receipt(&other.id, ReceiptState::Coalesced { into })
-            }));
-        }
-        events.insert(0, receipt(&injection.id, state));
-        events.insert(0, EventData::Injection(Box::new(injection)));
-        events
+        let queued = EventData::InjectionQueued(Box::new(injection));
+        std::iter::once(queued).chain(fate).collect()
     }
 
     /// The events of an injection that cannot be taken.
@@ -94,16 +97,11 @@ impl Queue {
         if self.entries.contains_key(&injection.id) {
             return Vec::new();
         }
-        let receipt = Receipt {
+        let dropped = EventData::InjectionDropped {
             id: injection.id.clone(),
-            state: ReceiptState::Dropped {
-                because: fault.to_string(),
-            },
+            because: fault.to_string(),
         };
-        vec![
-            EventData::Injection(Box::new(injection)),
-            EventData::Receipt(receipt),
-        ]
+        vec![EventData::InjectionQueued(Box::new(injection)), dropped]
     }
 
     /// What is to be delivered now, in order: when it happened, then its id.
@@ -138,13 +136,13 @@ impl Queue {
     }
 
     /// What became of an injection.
-    pub fn receipt(&self, id: &str) -> Option<&ReceiptState> {
+    pub fn receipt(&self, id: &str) -> Option<&Receipt> {
         self.entries.get(id).map(|entry| &entry.state)
     }
 
     /// What waits to be delivered, by id.
     pub fn waiting(&self) -> impl Iterator<Item = &Injection> {
-        let waiting = |entry: &&Entry| entry.state == ReceiptState::Queued;
+        let waiting = |entry: &&Entry| entry.state == Receipt::Queued;
         self.entries
             .values()
             .filter(waiting)
@@ -154,28 +152,34 @@ impl Queue {
     /// Takes in the next event.
     pub fn apply(&mut self, event: &Event) {
         match &event.data {
-            EventData::Injection(injection) => {
+            EventData::InjectionQueued(injection) => {
                 let entry = Entry {
                     injection: (**injection).clone(),
-                    state: ReceiptState::Queued,
+                    state: Receipt::Queued,
                 };
                 self.entries.entry(injection.id.clone()).or_insert(entry);
             }
-            EventData::Receipt(receipt) => {
-                if let Some(entry) = self.entries.get_mut(&receipt.id) {
-                    entry.state = receipt.state.clone();
-                }
+            EventData::InjectionCoalesced { id, into } => {
+                let into = into.clone();
+                self.settle(id, Receipt::Coalesced { into });
             }
-            EventData::InjectionMessage { id, .. } => {
-                let Some(entry) = self.entries.get_mut(id) else {
-                    return;
-                };
-                entry.state = ReceiptState::Delivered {
-                    run: event.run,
-                    step: event.step,
-                };
-                let subject = entry.injection.subject.clone();
-                self.tell(subject, id.clone());
+            EventData::InjectionSuppressed { id, because } => {
+                let because = because.clone();
+                self.settle(id, Receipt::Suppressed { because });
+            }
+            EventData::InjectionDropped { id, because } => {
+                let because = because.clone();
+                self.settle(id, Receipt::Dropped { because });
+            }
+            EventData::InjectionDismissed { id, reason } => {
+                let reason = reason.clone();
+                self.settle(id, Receipt::Dismissed { reason });
+            }
+            EventData::InjectionDelivered { id, .. } => {
+                let (run, step) = (event.run, event.step);
+                if let Some(subject) = self.settle(id, Receipt::Delivered { run, step }) {
+                    self.tell(subject, id.clone());
+                }
             }
             EventData::ToolCall { call, .. } => {
                 self.calls.insert(call.id.clone());
@@ -187,6 +191,13 @@ impl Queue {
             } => self.tell(subject.clone(), call_id.clone()),
             _ => {}
         }
+    }
+
+    /// What became of an injection; gives what it is about, if it is known.
+    fn settle(&mut self, id: &str, state: Receipt) -> Option<Subject> {
+        let entry = self.entries.get_mut(id)?;
+        entry.state = state;
+        Some(entry.injection.subject.clone())
     }
 
     fn tell(&mut self, subject: Subject, by: String) {
@@ -210,10 +221,7 @@ impl Queue {
         }
         if let Some(key) = &injection.dedupe_key {
             let same = self.entries.values().find(|entry| {
-                let counts = matches!(
-                    entry.state,
-                    ReceiptState::Queued | ReceiptState::Delivered { .. }
-                );
+                let counts = matches!(entry.state, Receipt::Queued | Receipt::Delivered { .. });
                 counts && entry.injection.dedupe_key.as_ref() == Some(key)
             });
             if let Some(entry) = same {
@@ -229,7 +237,7 @@ impl Queue {
     }
 
     fn delivered(&self) -> impl Iterator<Item = &Injection> {
-        let delivered = |entry: &&Entry| matches!(entry.state, ReceiptState::Delivered { .. });
+        let delivered = |entry: &&Entry| matches!(entry.state, Receipt::Delivered { .. });
         self.entries
             .values()
             .filter(delivered)

@@ -1,22 +1,8 @@
 //! What became of an injection.
 
-use serde::{Deserialize, Serialize};
-
-/// What became of an injection. Receipts are events: they survive a restart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Receipt {
-    /// The injection.
-    pub id: String,
-    /// What became of it.
-    #[serde(flatten)]
-    pub state: ReceiptState,
-}
-
-/// What became of an injection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum ReceiptState {
+/// What became of an injection, folded from its events: it survives a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Receipt {
     /// It waits.
     Queued,
     /// A newer one took its place.
@@ -48,14 +34,7 @@ pub enum ReceiptState {
     },
 }
 
-impl ReceiptState {
-    /// Whether nothing more becomes of it, but a dismissal of what was delivered.
-    pub fn is_final(&self) -> bool {
-        !matches!(self, Self::Queued)
-    }
-}
-
-impl std::fmt::Display for ReceiptState {
+impl std::fmt::Display for Receipt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Queued => write!(formatter, "queued"),
