@@ -15,8 +15,10 @@ use raddle_tests::{Exchange, ModelServer, target_directory};
 /// Plugins of the deployment: these, and `text` for the rest.
 const PLUGINS: usize = 20;
 const STEPS: usize = 100;
-const RUNS: usize = 5;
-const MANY_STEPS: usize = 2000;
+const RUNS: usize = 9;
+/// Commands spawned alone, before and after each run.
+const SPAWNS: usize = 100;
+const MANY_STEPS: usize = 10_000;
 /// Steps that stand for one point of a long run.
 const WINDOW: usize = 40;
 
@@ -40,17 +42,22 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let bench = Bench::prepare()?;
-    let floor = median((0..300).map(|_| spawn()).collect::<Result<_>>()?);
-    println!(
-        "\nspawning `bash -c true` alone     {}",
-        milliseconds(floor)
-    );
     for provider in ["openai-responses", "openai-chat"] {
         println!("\n{provider}, {PLUGINS} plugins, warm cache");
         bench.run(provider, 1)?; // Compiles what is not in the cache yet.
-        let runs = (0..RUNS)
-            .map(|_| bench.run(provider, STEPS))
-            .collect::<Result<Vec<_>>>()?;
+        // A machine's speed changes from one second to the next: each run is compared with what
+        // spawning took right before and after it.
+        let mut runs = Vec::new();
+        let mut floors = vec![floor()?];
+        let mut ratios = Vec::new();
+        for _ in 0..RUNS {
+            let run = bench.run(provider, STEPS)?;
+            floors.push(floor()?);
+            let around = (floors[floors.len() - 2] + floors[floors.len() - 1]) / 2;
+            ratios.push(median(run.steps.clone()).as_secs_f64() / around.as_secs_f64());
+            runs.push(run);
+        }
+        ratios.sort_by(f64::total_cmp);
         let step = median(runs.iter().map(|run| median(run.steps.clone())).collect());
         let first = median(runs.iter().map(|run| run.first_request).collect());
         let peak = runs
@@ -58,11 +65,17 @@ fn main() -> Result<()> {
             .map(|run| run.peak_kib)
             .max()
             .unwrap_or_default();
+        println!(
+            "  spawning `bash -c true` alone   {}",
+            milliseconds(median(floors))
+        );
         println!("  process start to first request  {}", milliseconds(first));
         println!(
-            "  step                            {}{}",
+            "  step                            {}  ({:.2} × spawning; {:.2} to {:.2})",
             milliseconds(step),
-            times(step, floor)
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1]
         );
         println!("  peak memory, {STEPS} steps          {}", mebibytes(peak));
 
@@ -248,7 +261,11 @@ fn peak_memory(process: u32) -> Result<u64> {
     Ok(value.context("no peak memory")?.parse()?)
 }
 
-/// What the tool of each step comes down to.
+/// What the tool of each step comes down to, without everything around it.
+fn floor() -> Result<Duration> {
+    Ok(median((0..SPAWNS).map(|_| spawn()).collect::<Result<_>>()?))
+}
+
 fn spawn() -> Result<Duration> {
     let start = Instant::now();
     let status = Command::new("bash").args(["-c", "true"]).status()?;
