@@ -9,6 +9,7 @@ wasmtime::component::bindgen!({
         "raddle:plugin/log": trappable,
         "raddle:plugin/settings-host": trappable,
         "raddle:plugin/progress": trappable,
+        "raddle:plugin/tasks": trappable,
         default: async | trappable,
     },
     exports: { default: async },
@@ -18,5 +19,5 @@ pub(crate) use exports::raddle::plugin::{
     agents, injections, sections, settings, tools, variables,
 };
 pub(crate) use raddle::plugin::{
-    log, process, progress, session_state, settings_host, types, workspace,
+    log, process, progress, session_state, settings_host, tasks, types, workspace,
 };

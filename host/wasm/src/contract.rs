@@ -117,12 +117,13 @@ static EXPORTS: [Export; 6] = [
     },
 ];
 
-static IMPORTS: [Import; 7] = [
+static IMPORTS: [Import; 8] = [
     Import::harmless("types"),
     Import::harmless("log"),
     Import::harmless("settings-host"),
     Import::harmless("session-state"),
     Import::harmless("progress"),
+    Import::harmless("tasks"),
     Import::granted(
         "workspace",
         r#"grants.workspace = [{ dir = "<session>", mode = "ro" }]"#,

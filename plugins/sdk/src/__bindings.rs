@@ -16,6 +16,7 @@ pub mod imports {
                 import raddle:plugin/settings-host@0.1.0;
                 import raddle:plugin/session-state@0.1.0;
                 import raddle:plugin/progress@0.1.0;
+                import raddle:plugin/tasks@0.1.0;
                 import raddle:plugin/workspace@0.1.0;
                 import raddle:plugin/process@0.1.0;
             }

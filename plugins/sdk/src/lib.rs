@@ -42,7 +42,7 @@ mod prompt;
 pub mod testing;
 
 pub use __bindings::imports::raddle::plugin::{
-    log, process, progress, session_state, types, workspace,
+    log, process, progress, session_state, tasks, types, workspace,
 };
 pub use input::{arguments, settings};
 pub use prompt::trim_prompt;

@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use raddle_core::agent::Observer;
+use raddle_core::session::tasks::{Task, TaskStatus};
 use raddle_core::session::{EndCause, Event, EventData};
 use serde_json::Value;
 
@@ -142,6 +143,20 @@ impl Screen {
         }
     }
 
+    fn task(&self, task: &Task) -> String {
+        let note = task
+            .note
+            .as_deref()
+            .map_or_else(String::new, |note| format!(": {note}"));
+        let text = shortened(&format!("{}{note}", task.label), WIDTH);
+        match task.status {
+            TaskStatus::Complete => self.style.faint(format!("  ✓ {text}")),
+            TaskStatus::InProgress => self.style.strong(format!("  ▸ {text}")),
+            TaskStatus::Blocked => self.style.wrong(format!("  ✗ {text}")),
+            TaskStatus::Pending => format!("  ○ {text}"),
+        }
+    }
+
     fn ended(&self, state: &mut State, cause: EndCause) {
         self.end_line(state);
         let line = match cause {
@@ -202,6 +217,16 @@ impl Observer for Screen {
                     self.note(state, &line);
                 }
                 self.result(state, call_id, text, *is_error);
+            }
+            EventData::Yield { message, .. } => {
+                self.end_line(state);
+                self.say(state, message.trim_end());
+                self.end_line(state);
+            }
+            EventData::TasksChanged(list) if self.work => {
+                for task in &list.tasks {
+                    self.note(state, &self.task(task));
+                }
             }
             EventData::Permission {
                 tool,

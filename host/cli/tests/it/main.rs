@@ -16,6 +16,7 @@ mod exit_codes;
 mod harness;
 mod injections;
 mod programs;
+mod protocol;
 mod runs;
 #[cfg(target_os = "linux")]
 mod terminal;

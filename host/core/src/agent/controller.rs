@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures::future::{BoxFuture, FutureExt as _};
 
+use super::board::Board;
 use crate::prompt::TailEntry;
 use crate::session::injection::{Kind, Moment, Queue};
+use crate::session::tasks::TaskList;
 use crate::session::{EndCause, Event, EventData, Generation, Transcript};
 use crate::store::{Letter, SessionHeader, Store, StoreError};
 use crate::surroundings::Surroundings;
@@ -35,6 +37,8 @@ pub struct Controller {
     writing: Option<BoxFuture<'static, Result<Vec<Event>, StoreError>>>,
     transcript: Transcript,
     queue: Queue,
+    board: Arc<Board>,
+    tasks: TaskList,
     /// The last letter whose injection is recorded and not yet durable.
     taken: Option<i64>,
     generation: Option<Generation>,
@@ -85,6 +89,7 @@ impl Controller {
             }
             controller.fold(event);
         }
+        controller.board.restore(controller.tasks.clone());
         if running {
             let mut ends = controller.answer_open(
                 "interrupted",
@@ -117,6 +122,22 @@ impl Controller {
     /// The injections of the session and what became of them.
     pub fn queue(&self) -> &Queue {
         &self.queue
+    }
+
+    /// The task list.
+    pub fn tasks(&self) -> &TaskList {
+        &self.tasks
+    }
+
+    /// The task list as running calls see it.
+    pub(crate) fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    /// Records what calls have done to the task list.
+    pub(crate) fn record_tasks(&mut self) {
+        let changes = self.board.take_changes();
+        self.record(changes.into_iter().map(EventData::TasksChanged));
     }
 
     /// What the prompt was last made from.
@@ -267,6 +288,8 @@ impl Controller {
             writing: None,
             transcript: Transcript::default(),
             queue: Queue::default(),
+            board: Arc::default(),
+            tasks: TaskList::default(),
             taken: None,
             generation: None,
             tail: BTreeMap::new(),
@@ -287,6 +310,7 @@ impl Controller {
                 let entry = TailEntry::new(section.as_str(), plugin.as_str(), text.as_str());
                 self.tail.insert(section.clone(), entry);
             }
+            EventData::TasksChanged(list) => self.tasks = list.clone().repaired(),
             _ => {}
         }
         self.queue.apply(event);

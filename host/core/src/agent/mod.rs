@@ -1,6 +1,7 @@
 //! The agent: one session that can run.
 
 mod arguments;
+mod board;
 mod cancel;
 mod controller;
 mod permission;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 
+use super::board::Board;
 use super::controller::{Announcer, Controller};
 use crate::plugins::{DomainError, ErrorKind, Held, Progress, SessionServices};
 use crate::session::EventData;
+use crate::session::tasks::{Task, TaskFault, TaskList};
 use crate::store::{Store, StoreError};
 
 /// The calling session behind the imports.
@@ -16,6 +18,7 @@ pub(crate) struct Services {
     directory: Option<PathBuf>,
     store: Arc<dyn Store>,
     announcer: Arc<Announcer>,
+    board: Arc<Board>,
     held: Held,
 }
 
@@ -26,6 +29,7 @@ impl Services {
             directory: controller.header().directory.as_ref().map(PathBuf::from),
             store: Arc::clone(controller.store()),
             announcer: Arc::clone(controller.announcer()),
+            board: Arc::clone(controller.board()),
             held: Held::default(),
         }
     }
@@ -81,6 +85,16 @@ impl SessionServices for Services {
         list.map(|result| result.map_err(unavailable)).boxed()
     }
 
+    fn tasks(&self) -> TaskList {
+        self.board.list()
+    }
+
+    fn replace_tasks(&self, revision: u32, tasks: Vec<Task>) -> Result<TaskList, DomainError> {
+        self.board
+            .replace(revision, tasks)
+            .map_err(|fault| refusal(&fault))
+    }
+
     fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress) {
         let text = match progress {
             Progress::Report {
@@ -97,6 +111,16 @@ impl SessionServices for Services {
             text,
         });
     }
+}
+
+fn refusal(fault: &TaskFault) -> DomainError {
+    let (kind, code) = match fault {
+        TaskFault::Stale { .. } => (ErrorKind::Conflict, "stale"),
+        TaskFault::InProgress(_) => (ErrorKind::Invalid, "in-progress"),
+        TaskFault::Duplicate(_) => (ErrorKind::Invalid, "duplicate"),
+        TaskFault::Empty(_) => (ErrorKind::Invalid, "empty"),
+    };
+    DomainError::new(kind, code, fault.to_string())
 }
 
 fn unavailable(error: StoreError) -> DomainError {

@@ -30,6 +30,8 @@ pub(super) struct Head {
     sent: Option<Arc<Prefix>>,
     /// Counts changes of the above.
     revision: u64,
+    /// What the run ended with, where a tool said it.
+    said: Option<String>,
     /// Facts of the run: read once, when it begins.
     facts: Vec<Fact>,
 }
@@ -38,6 +40,7 @@ impl Agent {
     /// Begins a run: what opens it is logged with its first step.
     pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
+        self.head.said = None;
         self.head.opening = vec![EventData::RunStarted {}];
         self.head.opening.extend(message.map(|message| {
             let text = message.to_owned();
@@ -104,7 +107,7 @@ impl Agent {
 
     /// Whether there is a task to decide something for.
     pub(super) fn has_active_task(&self) -> bool {
-        false
+        self.controller.tasks().is_active()
     }
 
     /// Sends the request and takes the answer in: events as they come, the whole answer recorded
@@ -209,13 +212,21 @@ impl Agent {
                     () = cancel.cancelled() => break,
                 };
                 let Some(finished) = finished else { break };
+                if let Some(EventData::Yield { message, .. }) = &finished.said
+                    && finished.terminate
+                {
+                    self.head.said = Some(message.clone());
+                }
                 terminated &= finished.terminate;
+                self.controller.record_tasks();
+                self.controller.record(finished.said);
                 self.controller.record([finished.result]);
                 if !batch.is_done() {
                     self.controller.commit().await?;
                 }
             }
             batch.cancel().await;
+            self.controller.record_tasks();
         }
         let (code, message) = if cancel.is_cancelled() {
             ("cancelled", "the user cancelled the run")
@@ -251,11 +262,8 @@ impl Agent {
     }
 
     pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
-        let message = self
-            .controller
-            .transcript()
-            .last_answer()
-            .unwrap_or_default();
+        let answer = || self.controller.transcript().last_answer();
+        let message = self.head.said.take().or_else(answer).unwrap_or_default();
         self.controller
             .record([EventData::RunEnded { cause }, EventData::Done { message }]);
         self.controller.commit().await

@@ -11,7 +11,7 @@ use super::arguments;
 use super::permission::{Action, Decision, Permissions};
 use crate::message::ToolCall;
 use crate::plugins::{
-    Caller, Context, Fault, Invocation, Outcome, Plugin, PluginError, Reply, Tool,
+    Caller, Context, Fact, Fault, Invocation, Outcome, Plugin, PluginError, Reply, Tool,
 };
 use crate::registry::{Registry, ToolEntry};
 use crate::session::EventData;
@@ -67,6 +67,8 @@ pub(crate) struct Batch {
 pub(crate) struct Finished {
     /// The result for the log.
     pub(crate) result: EventData,
+    /// What it told the user.
+    pub(crate) said: Option<EventData>,
     /// Whether it asks for the run to end.
     pub(crate) terminate: bool,
 }
@@ -253,6 +255,7 @@ async fn serve(
             details: None,
             artifact: None,
         },
+        said: None,
         terminate: false,
     };
     let work = match prepared.work {
@@ -277,8 +280,9 @@ async fn serve(
             details,
             artifact,
             terminate,
-            ..
+            facts,
         })) => Finished {
+            said: said(&call_id, &facts, terminate),
             result: EventData::ToolResult {
                 call_id,
                 text,
@@ -294,6 +298,23 @@ async fn serve(
         )),
         Err(error) => failed(fault_record(&error)),
     }
+}
+
+/// What a call told the user: the fact `message`, with `intent` and `deviations` (JSON).
+fn said(call_id: &str, facts: &[Fact], terminate: bool) -> Option<EventData> {
+    let fact = |name: &str| {
+        let fact = facts.iter().find(|fact| fact.name == name)?;
+        Some(fact.value.clone())
+    };
+    Some(EventData::Yield {
+        call_id: call_id.to_owned(),
+        message: fact("message")?,
+        block_on_user: terminate,
+        intent: fact("intent"),
+        deviations: fact("deviations")
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default(),
+    })
 }
 
 /// What the model sees of a failed call: the plugin's own words for its own errors, the fault

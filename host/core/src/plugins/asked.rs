@@ -7,11 +7,12 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::error::DomainError;
+use super::error::{DomainError, ErrorKind};
 use super::held::Held;
 use super::offer::{Entry, Fact, Lifetime};
 use crate::message::ToolCall;
 use crate::session::injection::Subject;
+use crate::session::tasks::{Task, TaskList};
 
 /// What is present now. Lists are sorted by name, so that equal sets are equal values.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -143,6 +144,22 @@ pub trait SessionServices: Send + Sync {
         plugin: &'a str,
         prefix: &'a str,
     ) -> BoxFuture<'a, Result<Vec<String>, DomainError>>;
+
+    /// The task list; empty where nothing runs.
+    fn tasks(&self) -> TaskList {
+        TaskList::default()
+    }
+
+    /// Changes the task list, if it is still at `revision`.
+    fn replace_tasks(&self, revision: u32, tasks: Vec<Task>) -> Result<TaskList, DomainError> {
+        let _ = (revision, tasks);
+        let message = "nothing runs here that could have tasks";
+        Err(DomainError::new(
+            ErrorKind::Unavailable,
+            "no-tasks",
+            message,
+        ))
+    }
 
     /// Shows people what a running call does. Never model-visible.
     fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::injection::{Injection, Kind, Subject};
+use super::tasks::TaskList;
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::Usage;
@@ -162,6 +163,25 @@ pub enum EventData {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         artifact: Option<Subject>,
     },
+    /// The agent told the user something, by a tool: shown once, whatever else is said.
+    #[serde(rename = "yield", rename_all = "camelCase")]
+    Yield {
+        /// The call that did.
+        call_id: String,
+        /// The words.
+        message: String,
+        /// Whether the run ends with it and the user is to act.
+        block_on_user: bool,
+        /// What it was about, in the plugin's word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        intent: Option<String>,
+        /// Required steps that were not followed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        deviations: Vec<Deviation>,
+    },
+    /// The task list changed.
+    #[serde(rename = "task.changed")]
+    TasksChanged(TaskList),
     /// A call was allowed or denied, by a rule or by the user.
     #[serde(rename = "permission", rename_all = "camelCase")]
     Permission {
@@ -197,6 +217,16 @@ pub enum EventData {
         /// The answer's text.
         message: String,
     },
+}
+
+/// A required step that was not followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deviation {
+    /// Which.
+    pub step: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// What a session's prompt is made from. Texts are stored once, under their digests.
@@ -269,7 +299,7 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 22] = [
+    pub const TYPES: [&'static str; 24] = [
         "cache.break",
         "context",
         "done",
@@ -287,11 +317,13 @@ impl EventData {
         "retry",
         "run.ended",
         "run.started",
+        "task.changed",
         "text.delta",
         "tool.call",
         "tool.progress",
         "tool.result",
         "usage",
+        "yield",
     ];
 
     /// Whether the event is part of the log; the others are only shown.
@@ -311,6 +343,8 @@ impl EventData {
                 | Self::TextDelta { .. }
                 | Self::ToolCall { .. }
                 | Self::ToolResult { .. }
+                | Self::Yield { .. }
+                | Self::TasksChanged(_)
                 | Self::Error { .. }
         )
     }

@@ -2,9 +2,10 @@
 
 mod event;
 pub mod injection;
+pub mod tasks;
 mod transcript;
 mod verify;
 
-pub use event::{CacheBreak, EndCause, Event, EventData, Generation, LoadedPlugin};
+pub use event::{CacheBreak, Deviation, EndCause, Event, EventData, Generation, LoadedPlugin};
 pub use transcript::Transcript;
 pub use verify::{Mismatch, Verification, verify};

@@ -8,6 +8,7 @@ mod holdings;
 mod http;
 pub mod process;
 mod services;
+mod tasks;
 pub mod workspace;
 
 use std::collections::BTreeMap;
@@ -138,6 +139,7 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     log::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     settings_host::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     session_state::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::tasks::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     progress::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::workspace::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::process::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;

@@ -1,0 +1,47 @@
+//! The task list while calls run: they see it and change it at once, the log gets each change
+//! with the result of the call that made it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::session::tasks::{Task, TaskFault, TaskList};
+
+/// The list of one session, shared by all calls of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Board(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    list: TaskList,
+    /// Not in the log yet, oldest first.
+    changes: Vec<TaskList>,
+}
+
+impl Board {
+    /// The list as it is now.
+    pub(crate) fn list(&self) -> TaskList {
+        self.state().list.clone()
+    }
+
+    /// Changes the list, if nobody else did since `revision`.
+    pub(crate) fn replace(&self, revision: u32, tasks: Vec<Task>) -> Result<TaskList, TaskFault> {
+        let mut state = self.state();
+        let list = state.list.replaced(revision, tasks)?;
+        state.list = list.clone();
+        state.changes.push(list.clone());
+        Ok(list)
+    }
+
+    /// What the log is to be told.
+    pub(crate) fn take_changes(&self) -> Vec<TaskList> {
+        std::mem::take(&mut self.state().changes)
+    }
+
+    /// What the log says.
+    pub(crate) fn restore(&self, list: TaskList) {
+        self.state().list = list;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
