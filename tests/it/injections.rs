@@ -230,8 +230,10 @@ async fn what_cannot_be_taken_is_dropped_with_the_reason_and_the_queue_goes_on()
     }
     run(&mut agent).await;
     assert_eq!(outline(&model.sent()[0]), ["e3", "user"]);
-    let queue = agent.controller().queue();
-    let told = |id: &str| queue.receipt(id).unwrap().to_string();
+    let told = |id: &str| {
+        let queue = agent.controller().queue();
+        queue.receipt(id).unwrap().to_string()
+    };
     assert!(
         told("e1").contains("`not-a-time` is not a time"),
         "{}",

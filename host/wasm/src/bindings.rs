@@ -19,5 +19,5 @@ pub(crate) use exports::raddle::plugin::{
     agents, injections, sections, settings, tools, variables,
 };
 pub(crate) use raddle::plugin::{
-    log, process, progress, session_state, settings_host, tasks, types, workspace,
+    inject, log, process, progress, session_state, settings_host, tasks, types, workspace,
 };

@@ -117,13 +117,14 @@ static EXPORTS: [Export; 6] = [
     },
 ];
 
-static IMPORTS: [Import; 8] = [
+static IMPORTS: [Import; 9] = [
     Import::harmless("types"),
     Import::harmless("log"),
     Import::harmless("settings-host"),
     Import::harmless("session-state"),
     Import::harmless("progress"),
     Import::harmless("tasks"),
+    Import::harmless("inject"),
     Import::granted(
         "workspace",
         r#"grants.workspace = [{ dir = "<session>", mode = "ro" }]"#,

@@ -110,11 +110,7 @@ pub(crate) fn injection_kind(kind: injections::Kind) -> InjectionKind {
         meaning: kind.meaning,
         kind: Kind {
             name: kind.name,
-            delivery: match kind.delivery {
-                injections::Delivery::NextTurn => Delivery::NextTurn,
-                injections::Delivery::Steer => Delivery::Steer,
-                injections::Delivery::FollowUp => Delivery::FollowUp,
-            },
+            delivery: delivery(kind.delivery),
             coalescing: match kind.coalescing {
                 injections::Coalescing::KeepAll => Coalescing::KeepAll,
                 injections::Coalescing::SameKind => Coalescing::SameKind,
@@ -123,6 +119,22 @@ pub(crate) fn injection_kind(kind: injections::Kind) -> InjectionKind {
             passive: kind.passive,
             attributed: kind.attributed,
         },
+    }
+}
+
+pub(crate) fn delivery(delivery: types::Delivery) -> Delivery {
+    match delivery {
+        types::Delivery::NextTurn => Delivery::NextTurn,
+        types::Delivery::Steer => Delivery::Steer,
+        types::Delivery::FollowUp => Delivery::FollowUp,
+    }
+}
+
+pub(crate) fn subject(subject: types::Subject) -> Subject {
+    Subject {
+        reference: subject.reference,
+        path: subject.path,
+        revision: subject.revision,
     }
 }
 
@@ -142,11 +154,7 @@ pub(crate) fn outcome(outcome: tools::Outcome) -> Result<Outcome, Fault> {
             Ok(Outcome::Done(Reply {
                 text: reply.text,
                 details,
-                artifact: reply.artifact.map(|subject| Subject {
-                    reference: subject.reference,
-                    path: subject.path,
-                    revision: subject.revision,
-                }),
+                artifact: reply.artifact.map(subject),
                 terminate: reply.terminate,
                 facts: facts(reply.facts),
             }))

@@ -3,12 +3,14 @@
 
 use raddle_sdk::injections::{Coalescing, Delivery, Kind};
 use raddle_sdk::sections::Section;
-use raddle_sdk::{Context, Environment, Error, include_prompt};
+use raddle_sdk::tools::{Invocation, Outcome, Reply, Tool};
+use raddle_sdk::{Context, Environment, Error, Fact, arguments, include_prompt, inject};
+use serde::Deserialize;
 
 /// The component.
 pub struct Plugin;
 
-raddle_sdk::export!(Plugin: sections, injections);
+raddle_sdk::export!(Plugin: sections, injections, tools);
 
 /// Of the section about all kinds; theirs follow.
 const ORDER: i32 = 210;
@@ -28,6 +30,39 @@ impl raddle_sdk::sections::Guest for Plugin {
 impl raddle_sdk::injections::Guest for Plugin {
     fn offer(_environment: Environment) -> Result<Vec<Kind>, Error> {
         Ok(kinds())
+    }
+}
+
+/// Arguments of the tool.
+#[derive(Deserialize)]
+struct Dismissal {
+    id: String,
+    reason: String,
+}
+
+impl raddle_sdk::tools::Guest for Plugin {
+    fn offer(_environment: Environment) -> Result<Vec<Tool>, Error> {
+        Ok(vec![Tool {
+            name: "dismiss_update".to_owned(),
+            description: include_prompt!("tool.md").to_owned(),
+            parameters: include_prompt!("parameters.json").to_owned(),
+            guidance: None,
+            hints: vec![
+                Fact::new("title", "Dismiss an update"),
+                Fact::new("kind", "other"),
+                // It changes nothing but the update's own receipt.
+                Fact::new("read-only", "true"),
+            ],
+        }])
+    }
+
+    fn call(invocation: Invocation, _context: Context) -> Result<Outcome, Error> {
+        let Dismissal { id, reason } = arguments(&invocation.call)?;
+        let receipt = inject::dismiss(&id, &reason)?;
+        Ok(Outcome::Done(Reply::text(format!(
+            "{} is dismissed",
+            receipt.id
+        ))))
     }
 }
 

@@ -17,6 +17,7 @@ pub mod imports {
                 import raddle:plugin/session-state@0.1.0;
                 import raddle:plugin/progress@0.1.0;
                 import raddle:plugin/tasks@0.1.0;
+                import raddle:plugin/inject@0.1.0;
                 import raddle:plugin/workspace@0.1.0;
                 import raddle:plugin/process@0.1.0;
             }

@@ -42,7 +42,7 @@ mod prompt;
 pub mod testing;
 
 pub use __bindings::imports::raddle::plugin::{
-    log, process, progress, session_state, tasks, types, workspace,
+    inject, log, process, progress, session_state, tasks, types, workspace,
 };
 pub use input::{arguments, settings};
 pub use prompt::trim_prompt;
@@ -71,6 +71,7 @@ pub mod agents {
 /// Export `injections`: kinds of injections and what they mean.
 pub mod injections {
     pub use crate::__bindings::injections::exports::raddle::plugin::injections::*;
+    pub use crate::types::Delivery;
 }
 
 /// Export `settings`: the schema of the plugin's own settings.

@@ -119,6 +119,66 @@ fn a_running_session_is_told_before_its_next_request_and_keeps_the_receipt() {
 }
 
 #[test]
+fn the_agent_dismisses_an_update_it_was_told_and_no_other() {
+    let home = Home::new();
+    home.write("raddle.toml", DEPLOYMENT);
+    let dismiss = |id: &str| json!({"call": {"name": "dismiss_update", "arguments": {"id": id, "reason": "not mine"}}});
+    let wait = "until [ -e go ]; do sleep 0.02; done";
+    let steps = [
+        json!({"key": "main/1/1",
+            "expect": [{"pointer": "/instructions", "contains": "record with dismiss_update why"}],
+            "chunks": [{"call": {"name": "bash", "arguments": {"command": wait}}}, {"finish": "toolCalls"}]}),
+        json!({"key": "main/1/2",
+            "expect": [{"pointer": "/input/3/content/0/text", "contains": "<system_update id=\"evt_1\">"}],
+            "chunks": [dismiss("evt_1"), dismiss("evt_2"), {"finish": "toolCalls"}]}),
+        json!({"key": "main/1/3",
+            "expect": [{"pointer": "/input/6/output", "equals": "evt_1 is dismissed"},
+                       {"pointer": "/input/7/output", "contains": "there is no update `evt_2`"}],
+            "chunks": [{"text": "Noted."}, {"finish": "stop"}]}),
+    ];
+    home.write(
+        "recording.jsonl",
+        &steps.map(|step| step.to_string()).join("\n"),
+    );
+    let mut running = home
+        .command(["exec", "Wait.", "--json", "--recording", "recording.jsonl"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut lines = BufReader::new(running.stdout.take().expect("stdout")).lines();
+    let session = loop {
+        let line = lines.next().expect("a call is announced").expect("text");
+        let event: Value = serde_json::from_str(&line).expect("JSON");
+        if event["type"] == "tool.call" {
+            break event["session"].as_str().expect("an id").to_owned();
+        }
+    };
+    let inject = [
+        "session",
+        "inject",
+        &session,
+        "--kind",
+        "system_update",
+        "--summary",
+        "Moved.",
+        "--event-id",
+        "evt_1",
+    ];
+    home.good(inject);
+    fs::write(home.work().join("go"), "").expect("the file is written");
+    let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
+    let mut complaint = String::new();
+    let mut stderr = running.stderr.take().expect("stderr");
+    stderr.read_to_string(&mut complaint).expect("text");
+    assert!(
+        running.wait().expect("an end").success(),
+        "{complaint} {rest:#?}"
+    );
+    assert_eq!(home.good(inject), "evt_1 dismissed: not mine\n");
+}
+
+#[test]
 fn what_no_session_would_take_is_refused_with_every_fault() {
     let home = Home::new();
     home.write("raddle.toml", DEPLOYMENT);

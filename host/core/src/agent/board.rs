@@ -1,11 +1,12 @@
-//! The task list while calls run: they see it and change it at once, the log gets each change
-//! with the result of the call that made it.
+//! What running calls do to the session: they see the task list and change it at once, and the log
+//! gets each change with the result of the call that made it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::session::EventData;
 use crate::session::tasks::{Task, TaskFault, TaskList};
 
-/// The list of one session, shared by all calls of a batch.
+/// The board of one session, shared by all calls of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Board(Mutex<State>);
 
@@ -13,7 +14,7 @@ pub(crate) struct Board(Mutex<State>);
 struct State {
     list: TaskList,
     /// Not in the log yet, oldest first.
-    changes: Vec<TaskList>,
+    changes: Vec<EventData>,
 }
 
 impl Board {
@@ -27,12 +28,17 @@ impl Board {
         let mut state = self.state();
         let list = state.list.replaced(revision, tasks)?;
         state.list = list.clone();
-        state.changes.push(list.clone());
+        state.changes.push(EventData::TasksChanged(list.clone()));
         Ok(list)
     }
 
+    /// Leaves an event for the log.
+    pub(crate) fn leave(&self, event: EventData) {
+        self.state().changes.push(event);
+    }
+
     /// What the log is to be told.
-    pub(crate) fn take_changes(&self) -> Vec<TaskList> {
+    pub(crate) fn take_changes(&self) -> Vec<EventData> {
         std::mem::take(&mut self.state().changes)
     }
 

@@ -1,8 +1,8 @@
 //! The owner of a session's log and of everything folded from it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::{BoxFuture, FutureExt as _};
 
@@ -36,7 +36,7 @@ pub struct Controller {
     /// On the way to the store. Kept here, so that a commit that is dropped can be taken up again.
     writing: Option<BoxFuture<'static, Result<Vec<Event>, StoreError>>>,
     transcript: Transcript,
-    queue: Queue,
+    queue: Arc<Mutex<Queue>>,
     board: Arc<Board>,
     tasks: TaskList,
     /// The last letter whose injection is recorded and not yet durable.
@@ -120,7 +120,12 @@ impl Controller {
     }
 
     /// The injections of the session and what became of them.
-    pub fn queue(&self) -> &Queue {
+    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, for running calls.
+    pub(crate) fn shared_queue(&self) -> &Arc<Mutex<Queue>> {
         &self.queue
     }
 
@@ -134,10 +139,10 @@ impl Controller {
         &self.board
     }
 
-    /// Records what calls have done to the task list.
-    pub(crate) fn record_tasks(&mut self) {
+    /// Records what calls have done to the session.
+    pub(crate) fn record_changes(&mut self) {
         let changes = self.board.take_changes();
-        self.record(changes.into_iter().map(EventData::TasksChanged));
+        self.record(changes);
     }
 
     /// What the prompt was last made from.
@@ -191,8 +196,8 @@ impl Controller {
         for Letter { number, injection } in self.store.mail(&self.header.id).await? {
             let faults = injection.faults(kinds);
             let events = match faults.first() {
-                None => self.queue.accept(injection, kinds),
-                Some(fault) => self.queue.refuse(injection, fault),
+                None => self.queue().accept(injection, kinds),
+                Some(fault) => self.queue().refuse(injection, fault),
             };
             self.record(events);
             self.taken = Some(number);
@@ -203,7 +208,7 @@ impl Controller {
     /// Delivers what is due: it becomes part of the transcript.
     pub(crate) fn deliver(&mut self, moment: Moment, kinds: &[Kind]) {
         let due: Vec<EventData> = self
-            .queue
+            .queue()
             .due(moment, kinds)
             .into_iter()
             .map(|injection| {
@@ -287,7 +292,7 @@ impl Controller {
             recorded: Vec::new(),
             writing: None,
             transcript: Transcript::default(),
-            queue: Queue::default(),
+            queue: Arc::default(),
             board: Arc::default(),
             tasks: TaskList::default(),
             taken: None,
@@ -313,7 +318,7 @@ impl Controller {
             EventData::TasksChanged(list) => self.tasks = list.clone().repaired(),
             _ => {}
         }
-        self.queue.apply(event);
+        self.queue().apply(event);
         self.transcript.apply(event);
     }
 }

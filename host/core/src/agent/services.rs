@@ -1,7 +1,7 @@
 //! What a session does for the plugins that run in it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{BoxFuture, FutureExt as _};
 
@@ -9,6 +9,7 @@ use super::board::Board;
 use super::controller::{Announcer, Controller};
 use crate::plugins::{DomainError, ErrorKind, Held, Progress, SessionServices};
 use crate::session::EventData;
+use crate::session::injection::{Injection, Queue, Receipt};
 use crate::session::tasks::{Task, TaskFault, TaskList};
 use crate::store::{Store, StoreError};
 
@@ -19,6 +20,7 @@ pub(crate) struct Services {
     store: Arc<dyn Store>,
     announcer: Arc<Announcer>,
     board: Arc<Board>,
+    queue: Arc<Mutex<Queue>>,
     held: Held,
 }
 
@@ -30,6 +32,7 @@ impl Services {
             store: Arc::clone(controller.store()),
             announcer: Arc::clone(controller.announcer()),
             board: Arc::clone(controller.board()),
+            queue: Arc::clone(controller.shared_queue()),
             held: Held::default(),
         }
     }
@@ -93,6 +96,56 @@ impl SessionServices for Services {
         self.board
             .replace(revision, tasks)
             .map_err(|fault| refusal(&fault))
+    }
+
+    fn now(&self) -> Option<String> {
+        Some(self.announcer.surroundings().now())
+    }
+
+    fn send_injection(&self, injection: Injection) -> BoxFuture<'_, Result<Receipt, DomainError>> {
+        let send = async move {
+            if let Some(receipt) = self.receipt(&injection.id) {
+                return Ok(receipt);
+            }
+            let posted = self.store.post(&self.session, &injection).await;
+            posted.map_err(unavailable)?;
+            Ok(Receipt::Queued)
+        };
+        send.boxed()
+    }
+
+    fn receipt(&self, id: &str) -> Option<Receipt> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.receipt(id).cloned()
+    }
+
+    fn dismiss_injection(&self, id: &str, reason: &str) -> Result<Receipt, DomainError> {
+        match self.receipt(id) {
+            Some(Receipt::Delivered { .. }) => {
+                let (id, reason) = (id.to_owned(), reason.to_owned());
+                self.board.leave(EventData::InjectionDismissed {
+                    id,
+                    reason: reason.clone(),
+                });
+                Ok(Receipt::Dismissed { reason })
+            }
+            Some(receipt) => {
+                let message = format!("`{id}` is {receipt}: only what was delivered is dismissed");
+                Err(DomainError::new(
+                    ErrorKind::Conflict,
+                    "not-delivered",
+                    message,
+                ))
+            }
+            None => {
+                let message = format!("there is no update `{id}`");
+                Err(DomainError::new(
+                    ErrorKind::NotFound,
+                    "unknown-update",
+                    message,
+                ))
+            }
+        }
     }
 
     fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress) {

@@ -218,7 +218,7 @@ impl Agent {
                     self.head.said = Some(message.clone());
                 }
                 terminated &= finished.terminate;
-                self.controller.record_tasks();
+                self.controller.record_changes();
                 self.controller.record(finished.said);
                 self.controller.record([finished.result]);
                 if !batch.is_done() {
@@ -226,7 +226,7 @@ impl Agent {
                 }
             }
             batch.cancel().await;
-            self.controller.record_tasks();
+            self.controller.record_changes();
         }
         let (code, message) = if cancel.is_cancelled() {
             ("cancelled", "the user cancelled the run")

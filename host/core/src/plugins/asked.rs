@@ -11,7 +11,7 @@ use super::error::{DomainError, ErrorKind};
 use super::held::Held;
 use super::offer::{Entry, Fact, Lifetime};
 use crate::message::ToolCall;
-use crate::session::injection::Subject;
+use crate::session::injection::{Injection, Receipt, Subject};
 use crate::session::tasks::{Task, TaskList};
 
 /// What is present now. Lists are sorted by name, so that equal sets are equal values.
@@ -153,16 +153,39 @@ pub trait SessionServices: Send + Sync {
     /// Changes the task list, if it is still at `revision`.
     fn replace_tasks(&self, revision: u32, tasks: Vec<Task>) -> Result<TaskList, DomainError> {
         let _ = (revision, tasks);
-        let message = "nothing runs here that could have tasks";
-        Err(DomainError::new(
-            ErrorKind::Unavailable,
-            "no-tasks",
-            message,
-        ))
+        Err(nothing_runs())
+    }
+
+    /// The time, RFC 3339; none where nothing runs.
+    fn now(&self) -> Option<String> {
+        None
+    }
+
+    /// Leaves an injection for the session, durable; gives the receipt of one that is known.
+    fn send_injection(&self, injection: Injection) -> BoxFuture<'_, Result<Receipt, DomainError>> {
+        let _ = injection;
+        Box::pin(std::future::ready(Err(nothing_runs())))
+    }
+
+    /// What became of an injection.
+    fn receipt(&self, id: &str) -> Option<Receipt> {
+        let _ = id;
+        None
+    }
+
+    /// The agent's deliberate dismissal of an injection that it was told.
+    fn dismiss_injection(&self, id: &str, reason: &str) -> Result<Receipt, DomainError> {
+        let _ = (id, reason);
+        Err(nothing_runs())
     }
 
     /// Shows people what a running call does. Never model-visible.
     fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress);
+}
+
+fn nothing_runs() -> DomainError {
+    let message = "there is no running session here";
+    DomainError::new(ErrorKind::Unavailable, "no-session", message)
 }
 
 /// What people see while a call runs.

@@ -6,6 +6,7 @@ mod capabilities;
 mod clock;
 mod holdings;
 mod http;
+mod inject;
 pub mod process;
 mod services;
 mod tasks;
@@ -139,6 +140,7 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     log::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     settings_host::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     session_state::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::inject::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::tasks::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     progress::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::workspace::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
