@@ -97,6 +97,9 @@ pub(crate) struct RunArguments {
 pub(crate) struct ExecArguments {
     /// The user's message; `-` reads it from stdin
     pub(crate) prompt: String,
+    /// Go on with a session
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
     /// Use a recorded model, which needs no key
     #[arg(long, value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,

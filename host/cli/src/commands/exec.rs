@@ -25,9 +25,11 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
         true => Arc::new(JsonLines::default()),
         false => Arc::new(Screen::script()),
     };
-    let opened = sessions
-        .start(&place.directory, &deployment, screen.clone())
-        .await?;
+    let (directory, front_end) = (&place.directory, screen.clone());
+    let opened = match &arguments.resume {
+        Some(id) => sessions.resume(Some(id), &deployment, front_end).await?,
+        None => sessions.start(directory, &deployment, front_end).await?,
+    };
     let mut conversation = Conversation::new(&deployment, &link, opened, None)?;
     let outcome = conversation.run(&message).await?;
     finish(&outcome)?;

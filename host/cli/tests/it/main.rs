@@ -15,6 +15,7 @@ mod examples;
 mod exit_codes;
 mod harness;
 mod injections;
+mod killed;
 mod programs;
 mod protocol;
 mod runs;
