@@ -23,9 +23,8 @@ use crate::store::StoreError;
 /// The part of the requests that stays: what it is made from, and what opens the run.
 #[derive(Default)]
 pub(super) struct Head {
-    /// Events of the run's beginning, logged with its first step: tail entries stand before the
-    /// user's message.
-    opening: Vec<EventData>,
+    /// The user's message, logged with the first step: what is told with it stands before it.
+    message: Option<EventData>,
     /// What the last request was made from.
     sent: Option<Arc<Prefix>>,
     /// Counts changes of the above.
@@ -41,11 +40,10 @@ impl Agent {
     pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
         self.head.said = None;
-        self.head.opening = vec![EventData::RunStarted {}];
-        self.head.opening.extend(message.map(|message| {
+        self.head.message = message.map(|message| {
             let text = message.to_owned();
             EventData::UserMessage { text }
-        }));
+        });
         let surroundings = self.controller.announcer().surroundings();
         let directory = self.controller.header().directory.as_deref();
         let branch = directory.and_then(|directory| surroundings.branch(Path::new(directory)));
@@ -70,23 +68,23 @@ impl Agent {
     /// opens the run.
     pub(super) async fn assemble(&mut self) -> Result<Assembly, RunError> {
         self.controller.begin_step();
+        let mut moment = Moment::Step;
+        if self.controller.step() == 1 {
+            moment = Moment::RunStart;
+            self.controller.record([EventData::RunStarted {}]);
+        }
         let context = self.context();
         self.take_mail().await?;
         let assembled = self.prompt.assemble(&context, &self.caller).await;
-        let mut news = std::mem::take(&mut self.head.opening);
+        let message = self.head.message.take();
         let assembly = match assembled {
             Ok(assembly) => assembly,
             Err(error) => {
-                self.controller.record(news);
+                self.controller.record(message);
                 return Err(error.into());
             }
         };
-        let moment = match news.is_empty() {
-            true => Moment::Step,
-            false => Moment::RunStart,
-        };
-        let message = news.pop_if(|event| matches!(event, EventData::UserMessage { .. }));
-        news.extend(self.changed_prefix(&assembly.prefix).await?);
+        let mut news = self.changed_prefix(&assembly.prefix).await?;
         news.extend(assembly.tail.iter().map(|entry| EventData::Context {
             section: entry.section.to_string(),
             plugin: entry.plugin.to_string(),
