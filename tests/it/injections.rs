@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::future::FutureExt as _;
 use proptest::prelude::*;
 use raddle_core::agent::{Action, Agent, Cancel, Rule};
-use raddle_core::session::EndCause;
 use raddle_core::session::injection::{Coalescing, Delivery, Injection, Kind, Receipt};
+use raddle_core::session::{EndCause, Event};
 use raddle_core::store::Store;
 use serde_json::{Value, json};
 
@@ -179,6 +179,42 @@ async fn steering_that_comes_as_the_run_ends_is_kept_for_the_next() {
         outline(&model.sent()[1]),
         ["user", "assistant", "late", "user"]
     );
+}
+
+#[tokio::test]
+async fn an_idle_session_runs_when_an_active_task_requires_a_decision_and_never_else() {
+    for (status, decision, runs) in [
+        ("in_progress", true, true),
+        ("blocked", true, true),
+        ("in_progress", false, false),
+        ("complete", true, false),
+    ] {
+        let stage = stage();
+        let model = Model::told([Turn::Say("decided")]);
+        drop(stage.start(&model).await);
+        let task = json!({"id": "t", "label": "Do it", "status": status});
+        let changed = json!({
+            "seq": 1, "time": "2026-01-31T12:00:00.000Z", "session": "s1", "run": 0, "step": 0,
+            "type": "task.changed", "data": {"revision": 1, "tasks": [task]}, "display": true,
+        });
+        let changed: Event = serde_json::from_value(changed).unwrap();
+        stage.store.append("s1", &[changed]).await.unwrap();
+        let mut agent = stage.open(&model).await;
+        let mut update = injection("e1", "system_update", 1);
+        update.requires_decision = decision;
+        stage.store.post("s1", &update).await.unwrap();
+        assert_eq!(agent.listen().await.unwrap(), runs, "{status} {decision}");
+        if runs {
+            let cause = agent.wake(&Cancel::new()).await.unwrap();
+            assert_eq!(cause, EndCause::Answered);
+            assert_eq!(
+                outline(&model.sent()[0]),
+                ["e1"],
+                "without a user's message"
+            );
+            assert!(!agent.listen().await.unwrap(), "once");
+        }
+    }
 }
 
 #[tokio::test]
