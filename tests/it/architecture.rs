@@ -14,10 +14,17 @@ const LONGEST_FILE: usize = 500;
 /// The other packages of the workspace that a package may be built from.
 fn allowed(package: &str) -> &'static [&'static str] {
     match package {
-        "raddle-core" | "raddle-sdk" | "xtask" => &[],
+        "raddle-core" | "raddle-sdk" | "raddle-skill-format" | "xtask" => &[],
         "raddle-wasm" | "raddle-model" | "raddle-store" => &["raddle-core"],
-        "raddle" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
+        "raddle" => &[
+            "raddle-core",
+            "raddle-wasm",
+            "raddle-model",
+            "raddle-store",
+            "raddle-skill-format",
+        ],
         "raddle-tests" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
+        "raddle-plugin-skills" => &["raddle-sdk", "raddle-skill-format"],
         plugin if plugin.starts_with("raddle-plugin-") => &["raddle-sdk"],
         guest if guest.starts_with("raddle-guest-") => &["raddle-sdk"],
         other => panic!("say in ARCHITECTURE.md, and here, what `{other}` may depend on"),
