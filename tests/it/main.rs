@@ -10,6 +10,7 @@ mod architecture;
 mod components;
 mod injections;
 mod licences;
+mod skills;
 mod standard_tools;
 mod support;
 

@@ -7,7 +7,7 @@ wasmtime::component::bindgen!({
     world: "host",
     imports: {
         "raddle:plugin/log": trappable,
-        "raddle:plugin/settings-host": trappable,
+        "raddle:plugin/settings-host.read": trappable,
         "raddle:plugin/progress": trappable,
         "raddle:plugin/tasks": trappable,
         default: async | trappable,

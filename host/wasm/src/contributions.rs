@@ -1,5 +1,6 @@
 //! Between the contract's types and core's.
 
+use raddle_core::message::ToolCall;
 use raddle_core::plugins::{
     Agent, Content, Context, Entry, Environment, Fact, Fault, Guidance, InjectionKind, Invocation,
     Lifetime, Outcome, Reply, Section, Tool, Variable,
@@ -39,13 +40,17 @@ pub(crate) fn context(context: &Context) -> types::Context {
 /// `invocation` as the plugin gets it.
 pub(crate) fn invocation(invocation: &Invocation) -> tools::Invocation {
     tools::Invocation {
-        call: types::ToolCall {
-            id: invocation.call.id.clone(),
-            name: invocation.call.name.clone(),
-            arguments: invocation.call.arguments.clone(),
-        },
-        batch: invocation.batch.clone(),
+        call: tool_call(&invocation.call),
+        batch: invocation.batch.iter().map(tool_call).collect(),
         answer: None,
+    }
+}
+
+fn tool_call(call: &ToolCall) -> types::ToolCall {
+    types::ToolCall {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
     }
 }
 

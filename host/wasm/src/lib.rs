@@ -9,6 +9,7 @@ mod contract;
 mod contributions;
 mod engine;
 mod fault;
+pub mod folder;
 pub mod grants;
 pub mod imports;
 mod last_words;

@@ -320,6 +320,7 @@ impl Shared {
                 id: spec.id.clone(),
                 number: LOADED.fetch_add(1, Ordering::Relaxed),
                 settings: spec.settings.to_string(),
+                files: OnceLock::new(),
                 grants: spec.grants.clone(),
                 limits: spec.limits,
                 host: self.host.clone(),
@@ -438,11 +439,9 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadReason> {
     }
     let Some(version) = bytes.strip_prefix(b"\0asm") else {
         let start = bytes.trim_ascii_start();
-        let text = start.starts_with(b"(") || start.starts_with(b";;");
-        return Err(if text {
-            LoadReason::Text
-        } else {
-            LoadReason::NotWasm
+        return Err(match start.starts_with(b"(") || start.starts_with(b";;") {
+            true => LoadReason::Text,
+            false => LoadReason::NotWasm,
         });
     };
     if version.starts_with(&[1, 0, 0, 0]) {
@@ -496,5 +495,5 @@ fn check_settings(
     if !faults.is_empty() {
         return Err(faults);
     }
-    settings::files(&schema, &spec.settings, &spec.directory)
+    settings::files(&schema, spec, &component.profile.files)
 }

@@ -1,16 +1,15 @@
 //! A plugin's settings against its own schema, and the files they name.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use raddle_core::digest::Digest;
 use serde_json::{Map, Value};
 
 use crate::bindings::types;
+use crate::folder::{Folder, MAX_FILES, read_limited};
+use crate::load::PluginSpec;
 use crate::refusal::LoadReason;
-
-/// Bytes of all files together that the settings of one plugin may name.
-const MAX_FILES: u64 = 8 << 20;
 
 /// References between parts of a schema that are followed before it counts as endless.
 const MAX_DEPTH: usize = 32;
@@ -34,30 +33,54 @@ pub(crate) fn faults(schema: &Value, settings: &Value) -> Vec<LoadReason> {
         .collect()
 }
 
-/// The contents of the files and folders that `settings` name where `schema` says `format: file`
-/// or `format: directory`, in the order of the settings; the files of a folder by path. The
-/// setting is named by its JSON pointer (RFC 6901). Relative paths start at `directory`. Files in
-/// a folder that are not text are left out.
+/// The contents of the files and folders that the settings of `spec` name where `schema` says so;
+/// what they are is kept in `declared`.
 pub(crate) fn files(
     schema: &Value,
-    settings: &Value,
-    directory: &Path,
+    spec: &PluginSpec,
+    declared: &OnceLock<Declared>,
 ) -> Result<Vec<types::File>, Vec<LoadReason>> {
-    let mut declared = Vec::new();
-    collect(schema, schema, settings, "", 0, &mut declared);
-    let mut reader = Reader {
-        directory,
-        left: MAX_FILES,
-        files: Vec::new(),
-        faults: Vec::new(),
-    };
-    for (setting, path, kind) in &declared {
-        reader.read(setting, path, *kind);
+    let find = || Declared::of(schema, &spec.settings, &spec.directory);
+    declared.get_or_init(find).read()
+}
+
+/// The files and folders that a plugin's settings name.
+#[derive(Debug, Default)]
+pub(crate) struct Declared {
+    directory: PathBuf,
+    /// The JSON pointer (RFC 6901) of each setting, and what it says.
+    places: Vec<(String, String, Kind)>,
+}
+
+impl Declared {
+    /// What `settings` name where `schema` says `format: file` or `format: directory`, in the order
+    /// of the settings. Relative paths start at `directory`.
+    fn of(schema: &Value, settings: &Value, directory: &Path) -> Self {
+        let mut found = Vec::new();
+        collect(schema, schema, settings, "", 0, &mut found);
+        let owned = |(setting, path, kind): (String, &str, Kind)| (setting, path.to_owned(), kind);
+        Self {
+            directory: directory.to_path_buf(),
+            places: found.into_iter().map(owned).collect(),
+        }
     }
-    if reader.faults.is_empty() {
-        Ok(reader.files)
-    } else {
-        Err(reader.faults)
+
+    /// Their contents as they are now; the files of a folder by path.
+    pub(crate) fn read(&self) -> Result<Vec<types::File>, Vec<LoadReason>> {
+        let mut reader = Reader {
+            directory: &self.directory,
+            left: MAX_FILES,
+            files: Vec::new(),
+            faults: Vec::new(),
+        };
+        for (setting, path, kind) in &self.places {
+            reader.read(setting, path, *kind);
+        }
+        if reader.faults.is_empty() {
+            Ok(reader.files)
+        } else {
+            Err(reader.faults)
+        }
     }
 }
 
@@ -164,29 +187,21 @@ impl Reader<'_> {
     }
 
     fn read_folder(&mut self, setting: &str, path: &Path, written: &str) -> Result<(), String> {
-        let mut paths = Vec::new();
-        list(path, &mut paths, 0)?;
-        paths.sort();
-        for file in paths {
-            if let Ok(text) = String::from_utf8(self.bytes(&file)?) {
-                let below = file.strip_prefix(path).unwrap_or(&file);
-                let name = Path::new(written).join(below);
-                self.push(setting, name.to_string_lossy().into_owned(), text);
+        let folder = Folder::read(path, &mut self.left)?;
+        for (file, reason) in &folder.left_out {
+            if reason.is_about_links() {
+                tracing::warn!(setting, file = %file.display(), "{reason}");
             }
+        }
+        for (file, text) in folder.files {
+            let name = Path::new(written).join(file);
+            self.push(setting, name.to_string_lossy().into_owned(), text);
         }
         Ok(())
     }
 
     fn bytes(&mut self, path: &Path) -> Result<Vec<u8>, String> {
-        let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
-        if !metadata.is_file() {
-            return Err("it is not a file".to_owned());
-        }
-        self.left = self
-            .left
-            .checked_sub(metadata.len())
-            .ok_or_else(|| format!("the files of the settings are over {} MiB", MAX_FILES >> 20))?;
-        fs::read(path).map_err(|error| error.to_string())
+        read_limited(path, &mut self.left)
     }
 
     fn push(&mut self, setting: &str, path: String, text: String) {
@@ -197,26 +212,6 @@ impl Reader<'_> {
             text,
         });
     }
-}
-
-/// The regular files below `folder`. Links are not followed, hidden entries are left out.
-fn list(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> Result<(), String> {
-    if depth > MAX_DEPTH {
-        return Err("its folders are nested too deeply".to_owned());
-    }
-    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
-        let entry = entry.map_err(|error| error.to_string())?;
-        let kind = entry.file_type().map_err(|error| error.to_string())?;
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
-            continue;
-        }
-        if kind.is_dir() {
-            list(&entry.path(), paths, depth + 1)?;
-        } else if kind.is_file() {
-            paths.push(entry.path());
-        }
-    }
-    Ok(())
 }
 
 /// A JSON pointer as people write the key: `/hosts/0/name` is `hosts.0.name`.

@@ -52,6 +52,7 @@ impl raddle_sdk::tools::Guest for Plugin {
                 Fact::new("kind", "other"),
                 // It changes nothing but the update's own receipt.
                 Fact::new("read-only", "true"),
+                Fact::new("protocol", "true"),
             ],
         }])
     }

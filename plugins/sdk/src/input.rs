@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::types::{Error, ToolCall};
+use crate::types::{Error, File, ToolCall};
 
 /// The plugin's settings. The host has checked them against the schema of the `settings` export,
 /// if there is one; a plugin that offers no schema gets what the deployment wrote.
@@ -12,6 +12,27 @@ use crate::types::{Error, ToolCall};
 /// `invalid`, code `settings`, if they do not fit `T`.
 pub fn settings<T: DeserializeOwned>() -> Result<T, Error> {
     parse("settings", &read_settings())
+}
+
+/// The files that the plugin's settings name, as they are now: for tool calls. Contributions have
+/// them in their environment.
+///
+/// # Errors
+///
+/// `failed`, code `files`, if one of them is gone.
+#[cfg(target_arch = "wasm32")]
+pub fn settings_files() -> Result<Vec<File>, Error> {
+    crate::__bindings::imports::raddle::plugin::settings_host::read_files()
+}
+
+/// The files that [`with_settings_files`](crate::testing::with_settings_files) set.
+///
+/// # Errors
+///
+/// None: these are there.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn settings_files() -> Result<Vec<File>, Error> {
+    Ok(crate::testing::current_files())
 }
 
 /// The arguments of a tool call. The host has checked them against the tool's schema.

@@ -44,7 +44,7 @@ pub mod testing;
 pub use __bindings::imports::raddle::plugin::{
     inject, log, process, progress, session_state, tasks, types, workspace,
 };
-pub use input::{arguments, settings};
+pub use input::{arguments, settings, settings_files};
 pub use prompt::trim_prompt;
 pub use types::{Content, Context, Environment, Error, ErrorKind, Fact, Lifetime};
 

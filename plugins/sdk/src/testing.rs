@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
+use crate::types::File;
+
 thread_local! {
+    static FILES: RefCell<Vec<File>> = const { RefCell::new(Vec::new()) };
     static SETTINGS: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -17,6 +20,23 @@ pub fn with_settings<R>(settings: &str, test: impl FnOnce() -> R) -> R {
     }
     let _restore = Restore(SETTINGS.replace(Some(settings.to_owned())));
     test()
+}
+
+/// Runs `test` with `files` as what [`crate::settings_files`] reads on this thread.
+pub fn with_settings_files<R>(files: &[File], test: impl FnOnce() -> R) -> R {
+    struct Restore(Vec<File>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            FILES.replace(std::mem::take(&mut self.0));
+        }
+    }
+    let _restore = Restore(FILES.replace(files.to_vec()));
+    test()
+}
+
+/// The files set by [`with_settings_files`]; outside of it none.
+pub(crate) fn current_files() -> Vec<File> {
+    FILES.with_borrow(Clone::clone)
 }
 
 /// The settings set by [`with_settings`]; outside of it those of a plugin without settings.

@@ -58,6 +58,7 @@ pub fn tool() -> Tool {
             Fact::new("kind", "other"),
             // It changes nothing but the session's own list.
             Fact::new("read-only", "true"),
+            Fact::new("protocol", "true"),
         ],
     }
 }

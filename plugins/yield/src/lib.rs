@@ -57,7 +57,8 @@ impl raddle_sdk::tools::Guest for Yield {
 
     fn call(invocation: Invocation, _context: Context) -> Result<Outcome, Error> {
         let arguments: Arguments = arguments(&invocation.call)?;
-        reply(arguments, &invocation.batch).map(Outcome::Done)
+        let others = invocation.batch.iter().map(|call| call.name.as_str());
+        reply(arguments, &others.collect::<Vec<_>>()).map(Outcome::Done)
     }
 }
 
@@ -73,6 +74,7 @@ pub fn tool() -> Tool {
             Fact::new("kind", "other"),
             // It changes nothing.
             Fact::new("read-only", "true"),
+            Fact::new("protocol", "true"),
         ],
     }
 }
@@ -82,7 +84,7 @@ pub fn tool() -> Tool {
 /// # Errors
 ///
 /// `not-alone`: it blocks, and others run beside it. Nothing is shown then.
-pub fn reply(arguments: Arguments, batch: &[String]) -> Result<Reply, Error> {
+pub fn reply(arguments: Arguments, batch: &[&str]) -> Result<Reply, Error> {
     if arguments.block_on_user && !batch.is_empty() {
         let message = format!(
             "not shown: with blockOnUser true, message_user must be the only call; this batch has {} too",

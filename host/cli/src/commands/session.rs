@@ -4,6 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use raddle_core::agent::Observer as _;
+use raddle_core::session::skills::{SkillActivation, SkillKind};
 use raddle_core::session::{Event, EventData, verify};
 use raddle_core::store::{Entry, SessionSummary, Store, Unreadable};
 use serde_json::Value;
@@ -186,6 +187,22 @@ fn columns(seq: u64, time: &str, place: &str, kind: &str, summary: &str) -> Stri
     format!("{seq:>5}  {time}  {place:<6} {kind:<20} {summary}")
 }
 
+/// Which batch loaded a skill, and whether that was in time.
+fn loaded(skill: &SkillActivation, event: &Event) -> String {
+    let kind = match skill.kind {
+        SkillKind::Workflow => "workflow",
+        SkillKind::Reference => "reference",
+    };
+    let by = skill.required_by.as_ref();
+    let by = by.map_or_else(String::new, |by| format!(", required by {by}"));
+    let when = match skill.before_task_tools {
+        true => "before the task tools",
+        false => "after a task tool: a selection error",
+    };
+    let (name, run, step) = (&skill.name, event.run, event.step);
+    format!("{name} ({kind}{by}) in batch {run}/{step}, {when}")
+}
+
 /// The type of an event, and what is most worth knowing of it.
 fn summary(event: &Event) -> (String, String) {
     let value = serde_json::to_value(&event.data).unwrap_or_default();
@@ -208,6 +225,7 @@ fn summary(event: &Event) -> (String, String) {
         }
         | EventData::InjectionDismissed { id, reason } => format!("{id}: {reason}"),
         EventData::InjectionDelivered { id, text, .. } => format!("{id} {text}"),
+        EventData::SkillActivated(skill) => loaded(skill, event),
         EventData::Done { message } => message.clone(),
         EventData::Generation(generation) => format!(
             "{} plugins, {} ({})",

@@ -9,6 +9,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use super::board::Board;
 use crate::prompt::TailEntry;
 use crate::session::injection::{Kind, Moment, Queue};
+use crate::session::skills::ActiveSkills;
 use crate::session::tasks::TaskList;
 use crate::session::{EndCause, Event, EventData, Generation, Transcript};
 use crate::store::{Letter, SessionHeader, Store, StoreError};
@@ -39,6 +40,7 @@ pub struct Controller {
     queue: Arc<Mutex<Queue>>,
     board: Arc<Board>,
     tasks: TaskList,
+    skills: ActiveSkills,
     /// The last letter whose injection is recorded and not yet durable.
     taken: Option<i64>,
     generation: Option<Generation>,
@@ -132,6 +134,11 @@ impl Controller {
     /// The task list.
     pub fn tasks(&self) -> &TaskList {
         &self.tasks
+    }
+
+    /// The active skills.
+    pub fn skills(&self) -> &ActiveSkills {
+        &self.skills
     }
 
     /// The task list as running calls see it.
@@ -295,6 +302,7 @@ impl Controller {
             queue: Arc::default(),
             board: Arc::default(),
             tasks: TaskList::default(),
+            skills: ActiveSkills::default(),
             taken: None,
             generation: None,
             tail: BTreeMap::new(),
@@ -319,6 +327,7 @@ impl Controller {
             _ => {}
         }
         self.queue().apply(event);
+        self.skills.apply(event);
         self.transcript.apply(event);
     }
 }

@@ -17,6 +17,7 @@ use crate::provider::{
     Completion, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
 };
 use crate::session::injection::Moment;
+use crate::session::skills::{LoadedSkill, Selection};
 use crate::session::{EndCause, EventData, Generation, LoadedPlugin};
 use crate::store::StoreError;
 
@@ -33,6 +34,8 @@ pub(super) struct Head {
     said: Option<String>,
     /// Facts of the run: read once, when it begins.
     facts: Vec<Fact>,
+    /// Whether the run loads its skills in time.
+    selection: Selection,
 }
 
 impl Agent {
@@ -40,6 +43,7 @@ impl Agent {
     pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
         self.head.said = None;
+        self.head.selection = Selection::default();
         self.head.message = message.map(|message| {
             let text = message.to_owned();
             EventData::UserMessage { text }
@@ -218,6 +222,9 @@ impl Agent {
                 terminated &= finished.terminate;
                 self.controller.record_changes();
                 self.controller.record(finished.said);
+                let activated = self.activated(&finished.result, finished.skills, &finished.plugin);
+                let activated = activated.await?;
+                self.controller.record(activated);
                 self.controller.record([finished.result]);
                 if !batch.is_done() {
                     self.controller.commit().await?;
@@ -235,6 +242,26 @@ impl Agent {
         terminated &= unanswered.is_empty();
         self.controller.record(unanswered);
         Ok(terminated)
+    }
+
+    /// The events of the skills that a call loaded. What the model reads of them is kept first.
+    async fn activated(
+        &mut self,
+        result: &EventData,
+        skills: Vec<LoadedSkill>,
+        plugin: &str,
+    ) -> Result<Vec<EventData>, StoreError> {
+        let EventData::ToolResult { call_id, .. } = result else {
+            return Ok(Vec::new());
+        };
+        let late = self.head.selection.is_late(call_id);
+        let mut events = Vec::with_capacity(skills.len());
+        for skill in skills {
+            self.controller.store().put_text(&skill.text).await?;
+            let activation = skill.activated(call_id, plugin, late);
+            events.push(EventData::SkillActivated(Box::new(activation)));
+        }
+        Ok(events)
     }
 
     /// Answers the calls of an answer that was cut: half a call must never run.
@@ -348,6 +375,12 @@ impl Agent {
         if message.parts.is_empty() {
             self.controller.record(usage);
             return;
+        }
+        if !message.is_cut() {
+            for call in message.calls() {
+                let is_task = self.tools.is_of_task(call);
+                self.head.selection.call(&call.id, is_task);
+            }
         }
         let calls: Vec<EventData> = message
             .calls()

@@ -15,6 +15,7 @@ use crate::plugins::{
 };
 use crate::registry::{Registry, ToolEntry};
 use crate::session::EventData;
+use crate::session::skills::LoadedSkill;
 use crate::wire;
 
 /// Serves the tool calls of a session.
@@ -56,6 +57,13 @@ struct Work {
     queue: Option<String>,
 }
 
+/// What the other calls of a batch may know of a call.
+struct Heard {
+    call: ToolCall,
+    /// Who serves it, if it runs.
+    plugin: Option<String>,
+}
+
 /// A running batch. Dropping it cancels what still runs.
 pub(crate) struct Batch {
     running: usize,
@@ -69,6 +77,9 @@ pub(crate) struct Finished {
     pub(crate) result: EventData,
     /// What it told the user.
     pub(crate) said: Option<EventData>,
+    /// The skills it loaded, and the plugin that knows them.
+    pub(crate) skills: Vec<LoadedSkill>,
+    pub(crate) plugin: String,
     /// Whether it asks for the run to end.
     pub(crate) terminate: bool,
 }
@@ -96,6 +107,12 @@ impl ToolRunner {
             },
             plugin: entry.map(|entry| entry.plugin.to_string()),
         }
+    }
+
+    /// Whether a call works on the task, rather than on the session's own skills, tasks or messages.
+    pub(crate) fn is_of_task(&self, call: &ToolCall) -> bool {
+        let entry = self.registry.tool(&call.name);
+        entry.is_some_and(|entry| entry.tool.hint("protocol") != Some("true"))
     }
 
     /// Looks a call up among the tools the model was `shown`, and checks its arguments against
@@ -178,16 +195,40 @@ impl Checked<'_> {
     }
 }
 
+impl Heard {
+    fn of(prepared: &Prepared) -> Self {
+        let work = prepared.work.as_ref().ok();
+        Self {
+            call: ToolCall {
+                name: work.map_or(&prepared.call.name, |work| &work.name).clone(),
+                arguments: work.map_or("{}", |work| &work.arguments).to_owned(),
+                ..prepared.call.clone()
+            },
+            plugin: work.map(|work| work.plugin.info().id.clone()),
+        }
+    }
+
+    /// The call, without its arguments for everybody but the plugin that serves it.
+    fn as_told_to(&self, plugin: Option<&str>) -> ToolCall {
+        let mut call = self.call.clone();
+        if plugin.is_none() || self.plugin.as_deref() != plugin {
+            call.arguments = "{}".to_owned();
+        }
+        call
+    }
+}
+
 impl Batch {
     /// Starts prepared calls: all at once, but those of one queue one after another.
     pub(crate) fn start(calls: Vec<Prepared>, context: &Context, caller: &Caller) -> Self {
         let running = calls.len();
-        let names: Vec<String> = calls.iter().map(|call| call.call.name.clone()).collect();
-        let mut queues: Vec<Vec<(Prepared, Vec<String>)>> = Vec::new();
+        let all: Vec<Heard> = calls.iter().map(Heard::of).collect();
+        let mut queues: Vec<Vec<(Prepared, Vec<ToolCall>)>> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for (index, prepared) in calls.into_iter().enumerate() {
-            let mut others = names.clone();
-            others.remove(index);
+            let plugin = all[index].plugin.as_deref();
+            let others = all.iter().enumerate().filter(|(other, _)| *other != index);
+            let others = others.map(|(_, call)| call.as_told_to(plugin)).collect();
             let key = prepared
                 .work
                 .as_ref()
@@ -242,7 +283,7 @@ impl Batch {
 
 async fn serve(
     prepared: Prepared,
-    batch: Vec<String>,
+    batch: Vec<ToolCall>,
     context: &Context,
     caller: &Caller,
 ) -> Finished {
@@ -256,6 +297,8 @@ async fn serve(
             artifact: None,
         },
         said: None,
+        skills: Vec::new(),
+        plugin: String::new(),
         terminate: false,
     };
     let work = match prepared.work {
@@ -283,6 +326,8 @@ async fn serve(
             facts,
         })) => Finished {
             said: said(&call_id, &facts, terminate),
+            skills: loaded_skills(&facts),
+            plugin: work.plugin.info().id.clone(),
             result: EventData::ToolResult {
                 call_id,
                 text,
@@ -315,6 +360,14 @@ fn said(call_id: &str, facts: &[Fact], terminate: bool) -> Option<EventData> {
             .and_then(|json| serde_json::from_str(&json).ok())
             .unwrap_or_default(),
     })
+}
+
+/// The skills a call loaded: the facts `skill-activated` (JSON).
+fn loaded_skills(facts: &[Fact]) -> Vec<LoadedSkill> {
+    let facts = facts.iter().filter(|fact| fact.name == "skill-activated");
+    facts
+        .filter_map(|fact| serde_json::from_str(&fact.value).ok())
+        .collect()
 }
 
 /// What the model sees of a failed call: the plugin's own words for its own errors, the fault

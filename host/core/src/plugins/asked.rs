@@ -65,8 +65,8 @@ pub enum Question {
 pub struct Invocation {
     /// The call. Its arguments are a JSON object that matched the tool's schema.
     pub call: ToolCall,
-    /// Names of the other calls in the same batch.
-    pub batch: Vec<String>,
+    /// The other calls in the same batch; those of other plugins without their arguments (`{}`).
+    pub batch: Vec<ToolCall>,
 }
 
 /// How a tool call ended.

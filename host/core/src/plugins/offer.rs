@@ -81,7 +81,7 @@ pub struct Tool {
     pub parameters: Value,
     /// Habits across calls; becomes section `tool:<name>`.
     pub guidance: Option<Guidance>,
-    /// For front ends and scheduling: `title`, `kind`, `read-only`, `exclusive`.
+    /// For front ends and scheduling: `title`, `kind`, `read-only`, `exclusive`, `protocol`.
     pub hints: Vec<Fact>,
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::injection::{Injection, Kind, Subject};
+use super::skills::SkillActivation;
 use super::tasks::TaskList;
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, ToolCall};
@@ -182,6 +183,9 @@ pub enum EventData {
     /// The task list changed.
     #[serde(rename = "task.changed")]
     TasksChanged(TaskList),
+    /// A skill was loaded, by itself or with one that requires it.
+    #[serde(rename = "skill.activated")]
+    SkillActivated(Box<SkillActivation>),
     /// A call was allowed or denied, by a rule or by the user.
     #[serde(rename = "permission", rename_all = "camelCase")]
     Permission {
@@ -299,7 +303,7 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 24] = [
+    pub const TYPES: [&'static str; 25] = [
         "cache.break",
         "context",
         "done",
@@ -317,6 +321,7 @@ impl EventData {
         "retry",
         "run.ended",
         "run.started",
+        "skill.activated",
         "task.changed",
         "text.delta",
         "tool.call",

@@ -2,6 +2,7 @@
 
 mod event;
 pub mod injection;
+pub mod skills;
 pub mod tasks;
 mod transcript;
 mod verify;

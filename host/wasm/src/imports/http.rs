@@ -72,6 +72,8 @@ impl WasiHttpHooks for Gate {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
     use crate::grants::{Grants, HttpHost};
     use crate::imports::HostEnvironment;
@@ -82,6 +84,7 @@ mod tests {
             number: 0,
             id: "guest".to_owned(),
             settings: "{}".to_owned(),
+            files: OnceLock::new(),
             grants: Grants {
                 http: hosts
                     .iter()

@@ -14,7 +14,7 @@ pub mod workspace;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use raddle_core::plugins::{Caller, DomainError, ErrorKind, LimitKind, SessionServices};
 use wasmtime::Engine;
@@ -26,6 +26,7 @@ use crate::bindings::{self, log, progress, session_state, settings_host, types};
 use crate::grants::Grants;
 use crate::last_words::LastWords;
 use crate::limits::{Limits, Meter};
+use crate::settings::Declared;
 
 /// Random bytes a guest may ask for at once.
 const MAX_RANDOM: u64 = 1 << 20;
@@ -40,6 +41,8 @@ pub(crate) struct Profile {
     pub(crate) number: u64,
     /// Its settings, as JSON text.
     pub(crate) settings: String,
+    /// The files these name; not set before they are checked.
+    pub(crate) files: OnceLock<Declared>,
     pub(crate) grants: Grants,
     pub(crate) limits: Limits,
     pub(crate) host: Arc<HostEnvironment>,

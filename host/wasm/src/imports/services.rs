@@ -1,9 +1,12 @@
 //! The harmless imports: `log`, `settings-host`, `session-state`, `progress`.
 
-use raddle_core::plugins::{DomainError, Progress};
+use std::sync::Arc;
+
+use raddle_core::plugins::{DomainError, ErrorKind, Progress};
 
 use super::State;
 use crate::bindings::{log, progress, session_state, settings_host, types};
+use crate::settings::Declared;
 
 impl log::Host for State {
     fn write(
@@ -46,6 +49,28 @@ impl settings_host::Host for State {
     fn read(&mut self) -> wasmtime::Result<String> {
         self.charge(self.profile.settings.len())?;
         Ok(self.profile.settings.clone())
+    }
+
+    async fn read_files(&mut self) -> wasmtime::Result<Result<Vec<types::File>, types::Error>> {
+        let profile = Arc::clone(&self.profile);
+        let read = move || {
+            let declared = profile.files.get();
+            declared.map_or(Ok(Vec::new()), Declared::read)
+        };
+        // A slow disk holds up nobody else.
+        let files = tokio::task::spawn_blocking(read).await?.map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            DomainError::new(ErrorKind::Failed, "files", faults.join("; "))
+        });
+        if let Ok(files) = &files {
+            self.charge(
+                files
+                    .iter()
+                    .map(|file| file.path.len() + file.text.len())
+                    .sum(),
+            )?;
+        }
+        answer(files)
     }
 }
 

@@ -240,7 +240,11 @@ async fn a_call_carries_its_arguments_and_answers_with_a_reply() {
             name: "hammer".to_owned(),
             arguments: r#"{"nail":"big"}"#.to_owned(),
         },
-        batch: vec!["saw".to_owned()],
+        batch: vec![ToolCall {
+            id: "call-8".to_owned(),
+            name: "saw".to_owned(),
+            arguments: "{}".to_owned(),
+        }],
     };
     let outcome = plugin
         .call(&invocation, &Context::default(), &Caller::default())

@@ -11,6 +11,7 @@
 mod cache;
 mod capabilities;
 mod contributing;
+mod folder;
 mod grants;
 mod guest;
 mod importing;

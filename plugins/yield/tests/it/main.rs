@@ -12,7 +12,7 @@ fn arguments(value: Value) -> Arguments {
 #[test]
 fn a_progress_message_does_not_end_the_run_whatever_runs_beside_it() {
     let progress = arguments(json!({"message": "Half way.", "blockOnUser": false}));
-    let reply = reply(progress, &["read".to_owned()]).unwrap();
+    let reply = reply(progress, &["read"]).unwrap();
     assert!(!reply.terminate);
     assert_eq!(reply.facts, [Fact::new("message", "Half way.")]);
 }
@@ -38,7 +38,7 @@ fn a_blocking_message_ends_the_run_and_carries_what_was_left_out() {
 #[test]
 fn a_blocking_message_beside_others_is_refused_with_the_reason() {
     let done = arguments(json!({"message": "Done.", "blockOnUser": true}));
-    let error = reply(done, &["read".to_owned(), "bash".to_owned()]).unwrap_err();
+    let error = reply(done, &["read", "bash"]).unwrap_err();
     assert_eq!(error.code, "not-alone");
     assert!(error.message.contains("read, bash"), "{}", error.message);
 }
