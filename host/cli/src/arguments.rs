@@ -70,6 +70,9 @@ pub(crate) enum Command {
     /// Look at plugins
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Look at skills
+    #[command(subcommand)]
+    Skill(SkillCommand),
     /// Look at sessions
     #[command(subcommand)]
     Session(SessionCommand),
@@ -143,6 +146,27 @@ pub(crate) enum PluginCommand {
     Inspect {
         /// A file, `std:NAME`, or the id of a plugin of the deployment
         plugin: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `raddle skill`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillCommand {
+    /// The skills of the deployment
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the skills of the deployment, or those in folders: what keeps one from being loaded,
+    /// what the public validator of Agent Skills does not accept, and what could be better
+    Check {
+        /// Folders of skills, instead of the deployment's
+        #[arg(value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -8,6 +8,7 @@ mod plugin;
 mod prompt;
 mod run;
 mod session;
+mod skill;
 
 use std::path::{Path, PathBuf};
 
@@ -54,6 +55,7 @@ async fn serve(command: &Command, place: &Place) -> Result<(), Failure> {
         Command::Plugin(PluginCommand::Inspect { plugin, json }) => {
             plugin::inspect(plugin, *json, place).await
         }
+        Command::Skill(command) => skill::run(command, place),
         Command::Session(command) => session::run(command, place).await,
     }
 }

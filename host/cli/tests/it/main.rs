@@ -19,5 +19,6 @@ mod killed;
 mod programs;
 mod protocol;
 mod runs;
+mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;
