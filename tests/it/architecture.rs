@@ -14,7 +14,7 @@ const LONGEST_FILE: usize = 500;
 /// The other packages of the workspace that a package may be built from.
 fn allowed(package: &str) -> &'static [&'static str] {
     match package {
-        "raddle-core" | "raddle-sdk" | "raddle-skill-format" | "xtask" => &[],
+        "raddle-core" | "raddle-sdk" | "raddle-skill-format" | "gml" | "xtask" => &[],
         "raddle-wasm" | "raddle-model" | "raddle-store" => &["raddle-core"],
         "raddle" => &[
             "raddle-core",
