@@ -193,6 +193,7 @@ fn offer(number: usize) -> Offer {
     }
     Offer {
         injections: Vec::new(),
+        skills: Vec::new(),
         sections,
         variables: vec![Variable {
             name: format!("fixed_{number}"),

@@ -24,7 +24,9 @@ fn allowed(package: &str) -> &'static [&'static str] {
             "raddle-skill-format",
         ],
         "raddle-tests" => &["raddle-core", "raddle-wasm", "raddle-model", "raddle-store"],
-        "raddle-plugin-skills" => &["raddle-sdk", "raddle-skill-format"],
+        "raddle-plugin-skills" | "raddle-plugin-knowledge" => {
+            &["raddle-sdk", "raddle-skill-format"]
+        }
         plugin if plugin.starts_with("raddle-plugin-") => &["raddle-sdk"],
         guest if guest.starts_with("raddle-guest-") => &["raddle-sdk"],
         other => panic!("say in ARCHITECTURE.md, and here, what `{other}` may depend on"),

@@ -7,8 +7,10 @@
 
 mod agent;
 mod architecture;
+mod compaction;
 mod components;
 mod injections;
+mod knowledge;
 mod licences;
 mod skills;
 mod standard_tools;

@@ -148,7 +148,7 @@ async fn a_load_after_the_task_began_is_recorded_as_a_selection_error() {
     agent.run("again", &Cancel::new()).await.unwrap();
     let mut in_time: Vec<(String, String, bool)> = activations(&stage)
         .into_iter()
-        .map(|skill| (skill.call_id, skill.name, skill.before_task_tools))
+        .map(|skill| (skill.call_id.unwrap(), skill.name, skill.before_task_tools))
         .collect();
     in_time.sort();
     let shown: Vec<(&str, bool)> = in_time

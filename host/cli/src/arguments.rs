@@ -93,6 +93,9 @@ pub(crate) struct RunArguments {
     /// Use a recorded model, which needs no key
     #[arg(long, value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
+    /// The prompt variant of a new session; without it the first that its first message is about
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub(crate) variant: Option<String>,
 }
 
 /// `raddle exec`.
@@ -106,6 +109,9 @@ pub(crate) struct ExecArguments {
     /// Use a recorded model, which needs no key
     #[arg(long, value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
+    /// The prompt variant of a new session; without it the first that the message is about
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub(crate) variant: Option<String>,
     /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -126,6 +132,9 @@ pub(crate) struct PromptArguments {
     /// Leave a plugin out; several with commas, or the option again
     #[arg(long, value_name = "PLUGIN", value_delimiter = ',')]
     pub(crate) without: Vec<String>,
+    /// The prompt of a variant
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    pub(crate) variant: Option<String>,
     /// The prompt that a session uses, from its log
     #[arg(long, value_name = "ID", conflicts_with = "without")]
     pub(crate) session: Option<String>,
@@ -190,6 +199,11 @@ pub(crate) enum SessionCommand {
     },
     /// Play a session again as the terminal showed it
     Replay {
+        /// The session, or the first characters of its id
+        id: String,
+    },
+    /// Cut the conversation of an idle session short: a summary stands for it
+    Compact {
         /// The session, or the first characters of its id
         id: String,
     },

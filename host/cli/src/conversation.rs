@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, anyhow};
-use raddle_core::agent::{Agent, Asker, Cancel, Controller, Observer, Permissions};
+use raddle_core::agent::{Agent, AgentSettings, Asker, Cancel, Controller, Observer, Permissions};
 use raddle_core::session::{EndCause, Event, EventData};
 use raddle_core::store::{SessionHeader, SessionSummary, Store};
 use raddle_core::surroundings::Surroundings as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use crate::config::Config;
+use crate::config::{BASE, Config, Variant};
 use crate::deployment::{self, Deployment};
 use crate::failure::Failure;
 use crate::lock::Lock;
@@ -28,6 +28,8 @@ pub(crate) struct Sessions {
 /// A session opened by this process alone.
 pub(crate) struct Opened {
     controller: Controller,
+    /// Whether its prompt variant is decided.
+    chosen: bool,
     watch: Arc<Watch>,
     lock: Lock,
 }
@@ -38,6 +40,8 @@ pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
 /// A session that can run.
 pub(crate) struct Conversation {
     agent: Agent,
+    /// The variants that the first message chooses from; none if that is decided.
+    choice: Vec<Variant>,
     watch: Arc<Watch>,
     _lock: Lock,
 }
@@ -90,14 +94,19 @@ impl Sessions {
         &self,
         directory: &Path,
         deployment: &Deployment,
+        variant: Option<&str>,
         observer: Arc<dyn Observer>,
     ) -> Result<Opened, Failure> {
+        let variant = variant.map(|name| deployment.variant(name)).transpose()?;
         let header = SessionHeader {
             id: new_id()?,
             created: Machine.now(),
             parent: None,
             directory: Some(directory.display().to_string()),
-            variant: "base".to_owned(),
+            variant: variant
+                .as_ref()
+                .map_or(BASE, |variant| &variant.name)
+                .to_owned(),
             deployment: Some(deployment.config.file.display().to_string()),
         };
         let lock = Lock::take(&self.locks, &header.id)?;
@@ -106,6 +115,7 @@ impl Sessions {
         let controller = Controller::start(store, header, Arc::new(Machine), watch.clone()).await;
         Ok(Opened {
             controller: controller?,
+            chosen: variant.is_some(),
             watch,
             lock,
         })
@@ -139,6 +149,7 @@ impl Sessions {
         let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
         Ok(Opened {
             controller: controller?,
+            chosen: true,
             watch,
             lock,
         })
@@ -160,8 +171,18 @@ impl Conversation {
         opened: Opened,
         asker: Option<Arc<dyn Asker>>,
     ) -> Result<Self, Failure> {
+        let variant = deployment.variant(&opened.controller.header().variant);
+        let settings = AgentSettings {
+            // A session whose variant is gone goes on without what it preloaded.
+            preload: variant.map_or_else(|_| Vec::new(), |variant| variant.preload),
+            ..deployment.agent_settings(link.kind())
+        };
+        let choice = match opened.chosen {
+            true => Vec::new(),
+            false => deployment.config.variants.clone(),
+        };
         let agent = Agent::new(
-            deployment.agent_settings(link.kind()),
+            settings,
             opened.controller,
             Arc::clone(&deployment.registry),
             deployment.prompt()?,
@@ -170,6 +191,7 @@ impl Conversation {
         );
         Ok(Self {
             agent,
+            choice,
             watch: opened.watch,
             _lock: opened.lock,
         })
@@ -184,6 +206,13 @@ impl Conversation {
     /// at once, which loses nothing that was logged.
     pub(crate) async fn run(&mut self, message: &str) -> Result<Outcome, Failure> {
         self.run_with(message, &Cancel::new()).await
+    }
+
+    /// Compacts because the user asks for it. Says whether something was cut.
+    pub(crate) async fn compact(&mut self) -> Result<bool, Failure> {
+        let cancel = Cancel::new();
+        let compacted = std::pin::pin!(self.agent.compact(&cancel));
+        Ok(until_done(compacted, &cancel).await??)
     }
 
     /// Runs if something was left for the idle session that is worth a run.
@@ -204,6 +233,12 @@ impl Conversation {
         cancel: &Cancel,
     ) -> Result<Outcome, Failure> {
         *self.watch.seen() = Seen::default();
+        let choice = std::mem::take(&mut self.choice);
+        if let Some(variant) = choice.into_iter().find(|variant| variant.is_about(message)) {
+            self.agent
+                .choose_variant(&variant.name, variant.preload)
+                .await?;
+        }
         let cause = {
             let run = std::pin::pin!(self.agent.run(message, cancel));
             until_done(run, cancel).await??

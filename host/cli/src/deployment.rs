@@ -15,7 +15,7 @@ use raddle_store::SqliteStore;
 use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
 use serde_json::Value;
 
-use crate::config::{self, Config, Source};
+use crate::config::{self, BASE, Config, Source, Variant};
 use crate::failure::Failure;
 use crate::folders;
 use crate::model;
@@ -98,6 +98,9 @@ pub(crate) async fn examine(
         }),
         _ => None,
     };
+    if let Some(registry) = registry.as_ref().filter(|_| !gathering.partial) {
+        gathering.faults.extend(skill_faults(config, registry));
+    }
     Ok(Examined {
         registry,
         agent,
@@ -159,7 +162,30 @@ impl Deployment {
             model: self.model().to_owned(),
             options: model.map(|model| model.options.clone()).unwrap_or_default(),
             max_steps: None,
+            window_tokens: model.and_then(|model| Some(u64::from(model.window_tokens?))),
+            preload: Vec::new(),
+            requirements: self.config.requirements.clone(),
         }
+    }
+
+    /// The variant called `name`; `base` needs no entry.
+    pub(crate) fn variant(&self, name: &str) -> Result<Variant, Failure> {
+        let mut variants = self.config.variants.iter();
+        if let Some(variant) = variants.find(|variant| variant.name == name) {
+            return Ok(variant.clone());
+        }
+        if name == BASE {
+            return Ok(Variant::base());
+        }
+        let names = self
+            .config
+            .variants
+            .iter()
+            .map(|variant| variant.name.as_str());
+        let hint = did_you_mean(name, names.chain([BASE]));
+        Err(Failure::Misuse(format!(
+            "this deployment has no prompt variant `{name}`{hint}"
+        )))
     }
 
     /// The model's name: the active agent's own, else the deployment's; empty without any.
@@ -173,6 +199,29 @@ impl Deployment {
             .or_else(|| Some(self.config.model.as_ref()?.name.as_str()))
             .unwrap_or_default()
     }
+}
+
+/// Skills that the config names and no plugin has.
+fn skill_faults(config: &Config, registry: &Registry) -> Vec<Finding> {
+    let fault = |path: &[&str], name: &str| {
+        let known = registry.skills().map(|skill| skill.name.as_str());
+        let hint = did_you_mean(name, known);
+        let message = format!("no plugin has the skill `{name}`{hint}");
+        config.finding(path, message)
+    };
+    let is_missing = |name: &str| registry.skill_owner(name).is_none();
+    let mut faults = Vec::new();
+    for variant in &config.variants {
+        for name in variant.preload.iter().filter(|name| is_missing(name)) {
+            faults.push(fault(&["variants", &variant.name, "preload"], name));
+        }
+    }
+    for requirement in &config.requirements {
+        if is_missing(&requirement.skill) {
+            faults.push(fault(&["skill", "rule"], &requirement.skill));
+        }
+    }
+    faults
 }
 
 /// The file that holds the sessions of a deployment, else that in the user's data folder.

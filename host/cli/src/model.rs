@@ -53,8 +53,8 @@ impl Link {
     }
 
     /// What sends the requests.
-    pub(crate) fn provider(&self) -> &dyn Provider {
-        &*self.provider
+    pub(crate) fn provider(&self) -> &Arc<dyn Provider> {
+        &self.provider
     }
 
     /// The provider's kind, for the log.

@@ -10,6 +10,7 @@ use raddle_core::plugins::{Caller, Context, DomainError, Fact, Held, Progress, S
 use raddle_core::prompt::Assembly;
 use raddle_core::surroundings::Surroundings as _;
 
+use crate::config::Variant;
 use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::surroundings::Machine;
@@ -21,18 +22,19 @@ const PREVIEW: &str = "preview";
 pub(crate) async fn assemble(
     deployment: &Deployment,
     directory: &Path,
+    variant: &Variant,
 ) -> Result<Assembly, Failure> {
     let model = deployment.model();
     let context = Context {
         agent: deployment.agent.clone(),
         model: (!model.is_empty()).then(|| model.to_owned()),
-        prompt_variant: Some("base".to_owned()),
+        prompt_variant: Some(variant.name.clone()),
         session: Some(PREVIEW.to_owned()),
         cwd: Some(directory.display().to_string()),
         turn: Some(1),
         step: Some(1),
         now: Some(Machine.now()),
-        facts: facts(directory),
+        facts: facts(directory, variant),
     };
     let caller = Caller {
         session: Some(Arc::new(Preview {
@@ -49,16 +51,19 @@ pub(crate) async fn assemble(
         .map_err(|error| Failure::bad(error.to_string()))
 }
 
-fn facts(directory: &Path) -> Vec<Fact> {
+fn facts(directory: &Path, variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value| Fact {
         name: name.to_owned(),
         value,
     };
     let branch = Machine.branch(directory);
+    let preload = variant.preload.join(" ");
+    let preload = (!preload.is_empty()).then(|| fact("preload", preload));
     branch
         .map(|branch| fact("git-branch", branch))
         .into_iter()
         .chain([fact("platform", Machine.platform())])
+        .chain(preload)
         .collect()
 }
 

@@ -17,6 +17,13 @@ impl Surroundings for Machine {
         format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
     }
 
+    fn tokens(&self, text: &str) -> u64 {
+        let count = tiktoken_rs::o200k_base_singleton()
+            .encode_ordinary(text)
+            .len();
+        u64::try_from(count).unwrap_or(u64::MAX)
+    }
+
     /// Read from the repository's files: starting git would cost more than a whole step.
     fn branch(&self, directory: &Path) -> Option<String> {
         let head = std::fs::read_to_string(git_folder(directory)?.join("HEAD")).ok()?;

@@ -52,6 +52,8 @@ pub struct Request<'a> {
     pub cache_key: &'a str,
     /// Further members of the request body, by their names on the wire.
     pub options: &'a Map<String, Value>,
+    /// Most tokens of the answer, where the request has a limit of its own.
+    pub max_tokens: Option<u32>,
 }
 
 /// A tool as the model is told of it.

@@ -13,7 +13,7 @@ pub use contributions::{Contribution, contributions};
 pub use fault::{Kind, RegistryFault};
 pub use tool::{ToolEntry, wire_name};
 
-use crate::plugins::{Agent, Environment, Lifetime, Plugin, Question};
+use crate::plugins::{Agent, Environment, Lifetime, Plugin, Question, SkillEntry};
 use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault, nearest};
 use crate::prompt::{TemplateError, ToolList};
 use crate::session::injection;
@@ -36,6 +36,10 @@ pub struct Registry {
     tool_by_wire: HashMap<String, usize>,
     agents: Vec<AgentEntry>,
     injection_kinds: Vec<injection::Kind>,
+    skills: Vec<OwnedSkill>,
+    /// Index of the plugin that exports it.
+    compaction: Option<usize>,
+    knowledge: Option<usize>,
     all_tools: Arc<ToolList>,
     environment: Environment,
     deployment_answers: Mutex<HashMap<Question, Option<Arc<str>>>>,
@@ -92,6 +96,13 @@ pub struct AgentEntry {
     pub(crate) owner: usize,
     /// The tools it may see; `None` is all.
     visible_tools: Option<Arc<ToolList>>,
+}
+
+/// A skill and its owner.
+#[derive(Debug, Clone)]
+struct OwnedSkill {
+    skill: SkillEntry,
+    owner: usize,
 }
 
 /// A template whose references are known variables.
@@ -172,6 +183,33 @@ impl Registry {
     /// The kinds of injections, by name.
     pub fn injection_kinds(&self) -> &[injection::Kind] {
         &self.injection_kinds
+    }
+
+    /// The skills that the host can make active, by name.
+    pub fn skills(&self) -> impl Iterator<Item = &SkillEntry> {
+        self.skills.iter().map(|owned| &owned.skill)
+    }
+
+    /// The plugin that owns a skill.
+    pub fn skill_owner(&self, name: &str) -> Option<&Arc<dyn Plugin>> {
+        let found = self.skills.iter().find(|owned| owned.skill.name == name);
+        found.map(|owned| &self.plugins[owned.owner])
+    }
+
+    /// The plugin that decides about compaction.
+    pub fn compaction(&self) -> Option<&Arc<dyn Plugin>> {
+        self.compaction.map(|index| &self.plugins[index])
+    }
+
+    /// The plugin that knows of notes.
+    pub fn knowledge(&self) -> Option<&Arc<dyn Plugin>> {
+        self.knowledge.map(|index| &self.plugins[index])
+    }
+
+    /// The plugins that look for what happens outside.
+    pub fn watchers(&self) -> impl Iterator<Item = &Arc<dyn Plugin>> {
+        let plugins = self.plugins.iter();
+        plugins.filter(|plugin| plugin.info().exports("watchers"))
     }
 
     /// All agents, by name.

@@ -14,6 +14,13 @@ pub trait Store: Send + Sync {
     /// Starts a session. Fails with [`StoreError::Exists`] if the id is taken.
     fn create(&self, header: SessionHeader) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Changes the prompt variant of a session that has no events yet: afterwards it is fixed.
+    fn set_variant<'a>(
+        &'a self,
+        session: &'a str,
+        variant: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
     /// A session's header.
     fn header<'a>(
         &'a self,

@@ -13,4 +13,9 @@ pub trait Surroundings: Send + Sync {
 
     /// The git branch checked out in `directory`, if it is in a repository.
     fn branch(&self, directory: &Path) -> Option<String>;
+
+    /// Tokens of a text. Without a tokenizer, four bytes are one.
+    fn tokens(&self, text: &str) -> u64 {
+        u64::try_from(text.len().div_ceil(4)).unwrap_or(u64::MAX)
+    }
 }

@@ -11,15 +11,19 @@ use std::borrow::Cow;
 /// Names of the tags that only the harness writes, in the order of the alphabet.
 pub const RESERVED_TAGS: &[&str] = &[
     "artifact_update",
+    "artifacts",
     "available_skills",
     "background_result",
     "client_view",
     "context",
+    "conversation_summary",
     "knowledge_hints",
+    "note",
     "skill",
     "system_guidance",
     "system_note",
     "system_update",
+    "task_list",
     "workspace_update",
 ];
 

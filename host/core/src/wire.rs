@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::session::injection::{Actor, Injection};
+use crate::session::injection::{Actor, Injection, Subject};
+use crate::session::tasks::TaskList;
 use crate::trust::{NEUTRAL, neutralise};
 
 /// The record a failed tool call is answered with: `{code, message}`.
@@ -74,6 +75,70 @@ pub(crate) fn injection(injection: &Injection, attributed: bool) -> String {
     }
     let summary = injection.summary.trim().replace('<', NEUTRAL);
     format!("{tag}>\n{summary}\n</{}>", injection.kind)
+}
+
+/// What a plugin says in place of messages that were cut. The model wrote it, from words of
+/// everybody: none of its tags is the harness's.
+pub(crate) fn summary(text: &str) -> String {
+    let text = neutralise(text.trim());
+    format!("<conversation_summary>\n{text}\n</conversation_summary>")
+}
+
+/// Pointers to notes, as their plugin writes them.
+pub(crate) fn knowledge_hints(text: &str) -> String {
+    format!("<knowledge_hints>\n{}\n</knowledge_hints>", text.trim())
+}
+
+/// The task list, a task on a line.
+pub(crate) fn task_list(list: &TaskList) -> String {
+    let mut text = format!("<task_list revision=\"{}\">\n", list.revision);
+    for task in &list.tasks {
+        let status = task.status.name();
+        let line = format!("- {} [{status}] {}", task.id, task.label);
+        text.push_str(&one_line(&line));
+        if let Some(step) = &task.step {
+            let step = format!(" ({} {})", step.skill, step.number);
+            text.push_str(&one_line(&step));
+        }
+        if let Some(note) = &task.note {
+            text.push_str(&one_line(&format!(": {note}")));
+        }
+        text.push('\n');
+    }
+    text.push_str("</task_list>");
+    text
+}
+
+/// What was changed or shown last, one on a line, the newest at the end.
+pub(crate) fn artifacts(artifacts: &[Subject]) -> String {
+    let mut text = String::from("<artifacts>\n");
+    for artifact in artifacts {
+        let path = artifact.path.as_ref().map(|path| format!("file:{path}"));
+        text.push_str("  <artifact");
+        let attributes = [
+            ("ref", artifact.reference.as_ref().or(path.as_ref())),
+            ("revision", artifact.revision.as_ref()),
+        ];
+        for (name, value) in attributes {
+            if let Some(value) = value {
+                text.push_str(&format!(" {name}=\"{}\"", attribute(value)));
+            }
+        }
+        text.push_str("/>\n");
+    }
+    text.push_str("</artifacts>");
+    text
+}
+
+/// `text` on one line, with no tag in it.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let space = if text.starts_with(char::is_whitespace) {
+        " "
+    } else {
+        ""
+    };
+    format!("{space}{}", line.replace('<', NEUTRAL))
 }
 
 /// `text` as the value of a quoted attribute.

@@ -129,6 +129,15 @@ impl Store for SqliteStore {
         self.read(move |connection| state::get(connection, &session, &plugin, &key))
     }
 
+    fn set_variant<'a>(
+        &'a self,
+        session: &'a str,
+        variant: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (session, variant) = (session.to_owned(), variant.to_owned());
+        self.write(move |connection| log::set_variant(connection, &session, &variant))
+    }
+
     fn set_state<'a>(
         &'a self,
         session: &'a str,

@@ -51,6 +51,23 @@ pub(crate) fn create(connection: &Connection, header: &SessionHeader) -> Result<
     }
 }
 
+pub(crate) fn set_variant(
+    connection: &Connection,
+    session: &str,
+    variant: &str,
+) -> Result<(), Failure> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE session SET variant = ?2 WHERE id = ?1
+             AND NOT EXISTS (SELECT 1 FROM event WHERE event.session = session.number)",
+        )?
+        .execute((session, variant))?;
+    match changed {
+        1 => Ok(()),
+        _ => Err(StoreError::Missing(session.to_owned()).into()),
+    }
+}
+
 pub(crate) fn header(
     connection: &Connection,
     session: &str,

@@ -10,14 +10,17 @@ wasmtime::component::bindgen!({
         "raddle:plugin/settings-host.read": trappable,
         "raddle:plugin/progress": trappable,
         "raddle:plugin/tasks": trappable,
+        "raddle:plugin/skills-host": trappable,
         default: async | trappable,
     },
     exports: { default: async },
 });
 
 pub(crate) use exports::raddle::plugin::{
-    agents, injections, sections, settings, tools, variables,
+    agents, compaction, injections, knowledge, sections, settings, skills, tools, variables,
+    watchers,
 };
 pub(crate) use raddle::plugin::{
-    inject, log, process, progress, session_state, settings_host, tasks, types, workspace,
+    inject, log, model, process, progress, session_state, settings_host, skills_host, tasks, types,
+    workspace,
 };

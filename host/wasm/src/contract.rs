@@ -8,7 +8,9 @@ use wasmtime::Engine;
 use wasmtime::component::types::{Component as ComponentType, ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
-use crate::bindings::{agents, injections, sections, tools, types, variables};
+use crate::bindings::{
+    agents, compaction, injections, sections, skills, tools, types, variables, watchers,
+};
 use crate::grants::Grants;
 use crate::refusal::LoadReason;
 
@@ -60,7 +62,7 @@ type Check = fn(&ComponentFunc, &ComponentType) -> wasmtime::Result<()>;
 type Answer<T> = (Result<T, types::Error>,);
 type OfEnvironment = (types::Environment,);
 
-static EXPORTS: [Export; 6] = [
+static EXPORTS: [Export; 10] = [
     Export {
         name: "sections",
         functions: &[
@@ -112,12 +114,49 @@ static EXPORTS: [Export; 6] = [
         )],
     },
     Export {
+        name: "watchers",
+        functions: &[(
+            "observe",
+            check::<(watchers::Occasion, types::Context), Answer<()>>,
+        )],
+    },
+    Export {
+        name: "compaction",
+        functions: &[
+            (
+                "decide",
+                check::<(compaction::Pressure, types::Context), Answer<Option<u32>>>,
+            ),
+            (
+                "summarize",
+                check::<(Vec<types::Message>, types::Context), Answer<String>>,
+            ),
+        ],
+    },
+    Export {
+        name: "skills",
+        functions: &[
+            ("offer", check::<OfEnvironment, Answer<Vec<skills::Skill>>>),
+            (
+                "load",
+                check::<(Vec<String>, types::Context), Answer<Vec<skills::Loaded>>>,
+            ),
+        ],
+    },
+    Export {
+        name: "knowledge",
+        functions: &[(
+            "hint",
+            check::<(Vec<String>, types::Context), Answer<Option<String>>>,
+        )],
+    },
+    Export {
         name: "settings",
         functions: &[("describe", check::<(), (String,)>)],
     },
 ];
 
-static IMPORTS: [Import; 9] = [
+static IMPORTS: [Import; 11] = [
     Import::harmless("types"),
     Import::harmless("log"),
     Import::harmless("settings-host"),
@@ -125,6 +164,8 @@ static IMPORTS: [Import; 9] = [
     Import::harmless("progress"),
     Import::harmless("tasks"),
     Import::harmless("inject"),
+    Import::harmless("skills-host"),
+    Import::granted("model", "grants.model = { max_tokens = 4000 }"),
     Import::granted(
         "workspace",
         r#"grants.workspace = [{ dir = "<session>", mode = "ro" }]"#,
@@ -371,6 +412,7 @@ fn is_granted(import: &Interface, grants: &Grants) -> bool {
     match contract_name(&import.name) {
         Some("workspace") => !grants.workspace.is_empty(),
         Some("process") => grants.process.is_some(),
+        Some("model") => grants.model.is_some(),
         Some(_) => true,
         None => package(&import.name) != "wasi:http" || !grants.http.is_empty(),
     }

@@ -1,14 +1,18 @@
 //! Between the contract's types and core's.
 
-use raddle_core::message::ToolCall;
+use raddle_core::message::{AssistantMessage, Finish, Message, Part, ToolCall, ToolResult};
 use raddle_core::plugins::{
     Agent, Content, Context, Entry, Environment, Fact, Fault, Guidance, InjectionKind, Invocation,
-    Lifetime, Outcome, Reply, Section, Tool, Variable,
+    Lifetime, LoadedSkill, Moment, Occasion, Outcome, Pressure, Reply, Section, SkillEntry, Tool,
+    Variable,
 };
 use raddle_core::session::injection::{Coalescing, Delivery, Kind, Subject};
+use raddle_core::session::skills::{SkillKind, SkillStep};
 use serde_json::Value;
 
-use crate::bindings::{agents, injections, sections, tools, types, variables};
+use crate::bindings::{
+    agents, compaction, injections, sections, skills, tools, types, variables, watchers,
+};
 
 /// `environment` as the plugin gets it; `files` are what its settings declare.
 pub(crate) fn environment(environment: &Environment, files: &[types::File]) -> types::Environment {
@@ -124,6 +128,143 @@ pub(crate) fn injection_kind(kind: injections::Kind) -> InjectionKind {
             passive: kind.passive,
             attributed: kind.attributed,
         },
+    }
+}
+
+pub(crate) fn skill(skill: skills::Skill) -> SkillEntry {
+    SkillEntry {
+        name: skill.name,
+        description: skill.description,
+        kind: skill_kind(skill.workflow),
+        path: skill.path,
+    }
+}
+
+pub(crate) fn loaded_skill(loaded: skills::Loaded) -> LoadedSkill {
+    LoadedSkill {
+        name: loaded.name,
+        kind: skill_kind(loaded.workflow),
+        path: loaded.path,
+        required_by: loaded.required_by,
+        text: loaded.text,
+        steps: loaded
+            .steps
+            .into_iter()
+            .map(|step| SkillStep {
+                number: step.number,
+                text: step.text,
+                optional: step.optional,
+            })
+            .collect(),
+    }
+}
+
+fn skill_kind(workflow: bool) -> SkillKind {
+    match workflow {
+        true => SkillKind::Workflow,
+        false => SkillKind::Reference,
+    }
+}
+
+/// `occasion` as the plugin gets it.
+pub(crate) fn occasion(occasion: &Occasion) -> watchers::Occasion {
+    watchers::Occasion {
+        moment: match occasion.moment {
+            Moment::Step => watchers::Moment::Step,
+            Moment::Idle => watchers::Moment::Idle,
+        },
+        first: occasion.first,
+        calls: occasion
+            .calls
+            .iter()
+            .map(|call| watchers::EndedCall {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                kind: call.kind.clone(),
+                artifact: call.artifact.as_ref().map(subject_out),
+            })
+            .collect(),
+        faults: occasion
+            .faults
+            .iter()
+            .map(|fault| watchers::RuntimeFault {
+                id: fault.id.clone(),
+                code: fault.code.clone(),
+                message: fault.message.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// `pressure` as the plugin gets it.
+pub(crate) fn pressure(pressure: &Pressure) -> compaction::Pressure {
+    let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    compaction::Pressure {
+        prompt_tokens: count(pressure.prompt_tokens),
+        fixed_tokens: count(pressure.fixed_tokens),
+        window_tokens: pressure.window_tokens.map(count),
+        messages: u32::try_from(pressure.messages).unwrap_or(u32::MAX),
+        attempts: pressure.attempts,
+        asked: pressure.asked,
+    }
+}
+
+/// `message` as the plugin gets it: words and calls. Reasoning is the provider's own.
+pub(crate) fn message(message: &Message) -> types::Message {
+    let plain = |role, text: &str| types::Message {
+        role,
+        text: text.to_owned(),
+        calls: Vec::new(),
+        answers: None,
+        facts: Vec::new(),
+    };
+    match message {
+        Message::Developer { text } => plain(types::Role::Developer, text),
+        Message::User { text } => plain(types::Role::User, text),
+        Message::Tool(result) => types::Message {
+            answers: Some(result.call_id.clone()),
+            ..plain(types::Role::Tool, &result.text)
+        },
+        Message::Assistant(answer) => types::Message {
+            calls: answer.calls().map(tool_call).collect(),
+            ..plain(types::Role::Assistant, &answer.text())
+        },
+    }
+}
+
+/// A message as a plugin wants it sent.
+pub(crate) fn message_in(message: types::Message) -> Message {
+    let text = message.text;
+    match message.role {
+        types::Role::Developer => Message::Developer { text },
+        types::Role::User => Message::User { text },
+        types::Role::Tool => Message::Tool(ToolResult {
+            call_id: message.answers.unwrap_or_default(),
+            text,
+            is_error: false,
+        }),
+        types::Role::Assistant => {
+            let said = (!text.is_empty()).then_some(Part::Text { text });
+            let calls = message.calls.into_iter().map(|call| {
+                Part::Call(ToolCall {
+                    id: call.id,
+                    name: call.name,
+                    arguments: call.arguments,
+                })
+            });
+            Message::Assistant(AssistantMessage {
+                parts: said.into_iter().chain(calls).collect(),
+                finish: Finish::Stop,
+            })
+        }
+    }
+}
+
+fn subject_out(subject: &Subject) -> types::Subject {
+    types::Subject {
+        reference: subject.reference.clone(),
+        path: subject.path.clone(),
+        revision: subject.revision.clone(),
     }
 }
 

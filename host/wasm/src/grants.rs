@@ -13,6 +13,15 @@ pub struct Grants {
     pub http: Vec<HttpHost>,
     /// Programs behind the `process` import.
     pub process: Option<ProcessGrant>,
+    /// Requests behind the `model` import.
+    pub model: Option<ModelGrant>,
+}
+
+/// What the `model` import may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelGrant {
+    /// Most tokens of one answer.
+    pub max_tokens: u32,
 }
 
 /// One directory behind the `workspace` import.

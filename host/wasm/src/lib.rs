@@ -8,6 +8,7 @@ mod cache;
 mod contract;
 mod contributions;
 mod engine;
+mod exports;
 mod fault;
 pub mod folder;
 pub mod grants;

@@ -20,11 +20,12 @@ use wasmtime::component::{Component, Linker};
 use crate::cache::Cache;
 use crate::contract::{self, Interface, Surface};
 use crate::engine::{self, Allocation, MAX_INSTANCES};
+use crate::exports::Exports;
 use crate::grants::Grants;
 use crate::imports::process::Watcher;
 use crate::imports::{self, HostEnvironment, Profile, State};
 use crate::limits::{self, Limits};
-use crate::plugin::{Enterable, Exports, LoadedPlugin};
+use crate::plugin::{Enterable, LoadedPlugin};
 use crate::refusal::{LoadFault, LoadReason};
 use crate::settings;
 

@@ -3,32 +3,23 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use raddle_core::message::Message;
 use raddle_core::plugins::{
-    Caller, Context, Environment, Fault, Invocation, LimitKind, Offer, Outcome, Plugin,
-    PluginError, PluginInfo, Question,
+    Caller, Context, Environment, Fault, Invocation, LimitKind, LoadedSkill, Occasion, Offer,
+    Outcome, Plugin, PluginError, PluginInfo, Pressure, Question,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, UpdateDeadline};
 
-use crate::bindings::{agents, injections, sections, settings, tools, types, variables};
+use crate::bindings::types;
 use crate::contributions;
+use crate::exports::{Exports, place};
 use crate::fault::{self, Place};
 use crate::imports::{Profile, Purpose, State};
 use crate::last_words::LastWords;
 use crate::weight::Weight;
-
-const SECTIONS_OFFER: Place = Place::new("sections", "offer");
-const SECTIONS_RENDER: Place = Place::new("sections", "render");
-const VARIABLES_OFFER: Place = Place::new("variables", "offer");
-const VARIABLES_RESOLVE: Place = Place::new("variables", "resolve");
-const TOOLS_OFFER: Place = Place::new("tools", "offer");
-const TOOLS_CALL: Place = Place::new("tools", "call");
-const AGENTS_OFFER: Place = Place::new("agents", "offer");
-const AGENTS_LOAD: Place = Place::new("agents", "load");
-const INJECTIONS_OFFER: Place = Place::new("injections", "offer");
-const SETTINGS_DESCRIBE: Place = Place::new("settings", "describe");
 
 /// Resources (streams, requests, …) that a guest may hold at once.
 const MAX_HANDLES: usize = 10_000;
@@ -50,16 +41,6 @@ pub(crate) struct Enterable {
     pub(crate) instances: Arc<Semaphore>,
 }
 
-/// Where the exports of the contract's interfaces are, for those that the component has.
-pub(crate) struct Exports {
-    sections: Option<sections::GuestIndices>,
-    variables: Option<variables::GuestIndices>,
-    tools: Option<tools::GuestIndices>,
-    agents: Option<agents::GuestIndices>,
-    injections: Option<injections::GuestIndices>,
-    settings: Option<settings::GuestIndices>,
-}
-
 /// One instance, from its start to its end. Dropping it, at any time, ends all it does.
 struct Visit<'a> {
     watch: Watch<'a>,
@@ -75,33 +56,6 @@ struct Watch<'a> {
     deadline: Instant,
 }
 
-impl Exports {
-    /// Finds the interfaces in `names`, whose functions were checked before.
-    pub(crate) fn find(component: &InstancePre<State>, names: &[String]) -> wasmtime::Result<Self> {
-        let has = |name| names.iter().any(|found| found == name);
-        Ok(Self {
-            sections: has("sections")
-                .then(|| sections::GuestIndices::new(component))
-                .transpose()?,
-            variables: has("variables")
-                .then(|| variables::GuestIndices::new(component))
-                .transpose()?,
-            tools: has("tools")
-                .then(|| tools::GuestIndices::new(component))
-                .transpose()?,
-            agents: has("agents")
-                .then(|| agents::GuestIndices::new(component))
-                .transpose()?,
-            injections: has("injections")
-                .then(|| injections::GuestIndices::new(component))
-                .transpose()?,
-            settings: has("settings")
-                .then(|| settings::GuestIndices::new(component))
-                .transpose()?,
-        })
-    }
-}
-
 impl Enterable {
     /// The plugin's own schema for its settings, if it has one.
     pub(crate) async fn describe_settings(&self) -> Result<Option<String>, PluginError> {
@@ -109,11 +63,15 @@ impl Enterable {
             return Ok(None);
         };
         let mut visit = self.enter(Purpose::Text, Caller::default()).await?;
-        let guest = visit.guest(SETTINGS_DESCRIBE, |store, instance| {
+        let guest = visit.guest(place::SETTINGS_DESCRIBE, |store, instance| {
             indices.load(store, instance)
         })?;
         let call = guest.call_describe(&mut visit.store);
-        visit.watch.run(SETTINGS_DESCRIBE, call).await.map(Some)
+        visit
+            .watch
+            .run(place::SETTINGS_DESCRIBE, call)
+            .await
+            .map(Some)
     }
 
     /// A fresh instance, its start functions run.
@@ -254,6 +212,51 @@ impl Plugin for LoadedPlugin {
     ) -> BoxFuture<'a, Result<Outcome, PluginError>> {
         Box::pin(self.call(invocation, context, caller))
     }
+
+    fn observe<'a>(
+        &'a self,
+        occasion: &'a Occasion,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<(), PluginError>> {
+        Box::pin(self.observe(occasion, context, caller))
+    }
+
+    fn decide<'a>(
+        &'a self,
+        pressure: &'a Pressure,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Option<usize>, PluginError>> {
+        Box::pin(self.decide(pressure, context, caller))
+    }
+
+    fn summarize<'a>(
+        &'a self,
+        messages: &'a [Message],
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<String, PluginError>> {
+        Box::pin(self.summarize(messages, context, caller))
+    }
+
+    fn load_skills<'a>(
+        &'a self,
+        names: &'a [String],
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<LoadedSkill>, PluginError>> {
+        Box::pin(self.load_skills(names, context, caller))
+    }
+
+    fn hint<'a>(
+        &'a self,
+        recent: &'a [String],
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
+        Box::pin(self.hint(recent, context, caller))
+    }
 }
 
 impl LoadedPlugin {
@@ -269,39 +272,46 @@ impl LoadedPlugin {
             .enter(Purpose::Text, Caller::default())
             .await?;
         if let Some(indices) = &exports.sections {
-            let guest = visit.guest(SECTIONS_OFFER, |store, at| indices.load(store, at))?;
+            let guest = visit.guest(place::SECTIONS_OFFER, |store, at| indices.load(store, at))?;
             let call = guest.call_offer(&mut visit.store, &environment);
-            let sections = visit.watch.ask(SECTIONS_OFFER, call).await?;
+            let sections = visit.watch.ask(place::SECTIONS_OFFER, call).await?;
             offer.sections = sections.into_iter().map(contributions::section).collect();
         }
         if let Some(indices) = &exports.variables {
-            let guest = visit.guest(VARIABLES_OFFER, |store, at| indices.load(store, at))?;
+            let guest = visit.guest(place::VARIABLES_OFFER, |store, at| indices.load(store, at))?;
             let call = guest.call_offer(&mut visit.store, &environment);
-            let variables = visit.watch.ask(VARIABLES_OFFER, call).await?;
+            let variables = visit.watch.ask(place::VARIABLES_OFFER, call).await?;
             offer.variables = variables.into_iter().map(contributions::variable).collect();
         }
         if let Some(indices) = &exports.tools {
-            let guest = visit.guest(TOOLS_OFFER, |store, at| indices.load(store, at))?;
+            let guest = visit.guest(place::TOOLS_OFFER, |store, at| indices.load(store, at))?;
             let call = guest.call_offer(&mut visit.store, &environment);
-            let tools = visit.watch.ask(TOOLS_OFFER, call).await?;
+            let tools = visit.watch.ask(place::TOOLS_OFFER, call).await?;
             offer.tools = tools
                 .into_iter()
                 .map(contributions::tool)
                 .collect::<Result<_, _>>()
-                .map_err(|fault| visit.watch.fault(TOOLS_OFFER, fault))?;
+                .map_err(|fault| visit.watch.fault(place::TOOLS_OFFER, fault))?;
         }
         if let Some(indices) = &exports.agents {
-            let guest = visit.guest(AGENTS_OFFER, |store, at| indices.load(store, at))?;
+            let guest = visit.guest(place::AGENTS_OFFER, |store, at| indices.load(store, at))?;
             let call = guest.call_offer(&mut visit.store, &environment);
-            let agents = visit.watch.ask(AGENTS_OFFER, call).await?;
+            let agents = visit.watch.ask(place::AGENTS_OFFER, call).await?;
             offer.agents = agents.into_iter().map(contributions::agent).collect();
         }
         if let Some(indices) = &exports.injections {
-            let guest = visit.guest(INJECTIONS_OFFER, |store, at| indices.load(store, at))?;
+            let guest =
+                visit.guest(place::INJECTIONS_OFFER, |store, at| indices.load(store, at))?;
             let call = guest.call_offer(&mut visit.store, &environment);
-            let kinds = visit.watch.ask(INJECTIONS_OFFER, call).await?;
+            let kinds = visit.watch.ask(place::INJECTIONS_OFFER, call).await?;
             let kinds = kinds.into_iter().map(contributions::injection_kind);
             offer.injections = kinds.collect();
+        }
+        if let Some(indices) = &exports.skills {
+            let guest = visit.guest(place::SKILLS_OFFER, |store, at| indices.load(store, at))?;
+            let call = guest.call_offer(&mut visit.store, &environment);
+            let skills = visit.watch.ask(place::SKILLS_OFFER, call).await?;
+            offer.skills = skills.into_iter().map(contributions::skill).collect();
         }
         Ok(offer)
     }
@@ -333,22 +343,26 @@ impl LoadedPlugin {
         let exports = &self.component.exports;
         match question {
             Question::Section(name) => {
-                let indices = self.exported(SECTIONS_RENDER, exports.sections.as_ref())?;
-                let guest = visit.guest(SECTIONS_RENDER, |store, at| indices.load(store, at))?;
+                let indices = self.exported(place::SECTIONS_RENDER, exports.sections.as_ref())?;
+                let guest =
+                    visit.guest(place::SECTIONS_RENDER, |store, at| indices.load(store, at))?;
                 let call = guest.call_render(&mut visit.store, name, context);
-                visit.watch.ask(SECTIONS_RENDER, call).await
+                visit.watch.ask(place::SECTIONS_RENDER, call).await
             }
             Question::Variable(name) => {
-                let indices = self.exported(VARIABLES_RESOLVE, exports.variables.as_ref())?;
-                let guest = visit.guest(VARIABLES_RESOLVE, |store, at| indices.load(store, at))?;
+                let indices =
+                    self.exported(place::VARIABLES_RESOLVE, exports.variables.as_ref())?;
+                let guest = visit.guest(place::VARIABLES_RESOLVE, |store, at| {
+                    indices.load(store, at)
+                })?;
                 let call = guest.call_resolve(&mut visit.store, name, context);
-                visit.watch.ask(VARIABLES_RESOLVE, call).await
+                visit.watch.ask(place::VARIABLES_RESOLVE, call).await
             }
             Question::Agent(name) => {
-                let indices = self.exported(AGENTS_LOAD, exports.agents.as_ref())?;
-                let guest = visit.guest(AGENTS_LOAD, |store, at| indices.load(store, at))?;
+                let indices = self.exported(place::AGENTS_LOAD, exports.agents.as_ref())?;
+                let guest = visit.guest(place::AGENTS_LOAD, |store, at| indices.load(store, at))?;
                 let call = guest.call_load(&mut visit.store, name, context);
-                visit.watch.ask(AGENTS_LOAD, call).await.map(Some)
+                visit.watch.ask(place::AGENTS_LOAD, call).await.map(Some)
             }
         }
     }
@@ -360,14 +374,101 @@ impl LoadedPlugin {
         caller: &Caller,
     ) -> Result<Outcome, PluginError> {
         let exports = &self.component.exports;
-        let indices = self.exported(TOOLS_CALL, exports.tools.as_ref())?;
+        let indices = self.exported(place::TOOLS_CALL, exports.tools.as_ref())?;
         let invocation = contributions::invocation(invocation);
         let context = contributions::context(context);
         let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
-        let guest = visit.guest(TOOLS_CALL, |store, at| indices.load(store, at))?;
+        let guest = visit.guest(place::TOOLS_CALL, |store, at| indices.load(store, at))?;
         let call = guest.call_call(&mut visit.store, &invocation, &context);
-        let outcome = visit.watch.ask(TOOLS_CALL, call).await?;
-        contributions::outcome(outcome).map_err(|fault| visit.watch.fault(TOOLS_CALL, fault))
+        let outcome = visit.watch.ask(place::TOOLS_CALL, call).await?;
+        contributions::outcome(outcome).map_err(|fault| visit.watch.fault(place::TOOLS_CALL, fault))
+    }
+
+    async fn observe(
+        &self,
+        occasion: &Occasion,
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<(), PluginError> {
+        let exports = &self.component.exports;
+        let indices = self.exported(place::WATCHERS_OBSERVE, exports.watchers.as_ref())?;
+        let occasion = contributions::occasion(occasion);
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
+        let guest = visit.guest(place::WATCHERS_OBSERVE, |store, at| indices.load(store, at))?;
+        let call = guest.call_observe(&mut visit.store, &occasion, &context);
+        visit.watch.ask(place::WATCHERS_OBSERVE, call).await
+    }
+
+    async fn decide(
+        &self,
+        pressure: &Pressure,
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<Option<usize>, PluginError> {
+        let exports = &self.component.exports;
+        let indices = self.exported(place::COMPACTION_DECIDE, exports.compaction.as_ref())?;
+        let pressure = contributions::pressure(pressure);
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
+        let guest = visit.guest(place::COMPACTION_DECIDE, |store, at| {
+            indices.load(store, at)
+        })?;
+        let call = guest.call_decide(&mut visit.store, pressure, &context);
+        let keep = visit.watch.ask(place::COMPACTION_DECIDE, call).await?;
+        Ok(keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX)))
+    }
+
+    async fn summarize(
+        &self,
+        messages: &[Message],
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<String, PluginError> {
+        let exports = &self.component.exports;
+        let indices = self.exported(place::COMPACTION_SUMMARIZE, exports.compaction.as_ref())?;
+        let messages: Vec<types::Message> = messages.iter().map(contributions::message).collect();
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
+        let guest = visit.guest(place::COMPACTION_SUMMARIZE, |store, at| {
+            indices.load(store, at)
+        })?;
+        let call = guest.call_summarize(&mut visit.store, &messages, &context);
+        visit.watch.ask(place::COMPACTION_SUMMARIZE, call).await
+    }
+
+    async fn load_skills(
+        &self,
+        names: &[String],
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<Vec<LoadedSkill>, PluginError> {
+        let exports = &self.component.exports;
+        let indices = self.exported(place::SKILLS_LOAD, exports.skills.as_ref())?;
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
+        let guest = visit.guest(place::SKILLS_LOAD, |store, at| indices.load(store, at))?;
+        let call = guest.call_load(&mut visit.store, names, &context);
+        let loaded = visit.watch.ask(place::SKILLS_LOAD, call).await?;
+        Ok(loaded
+            .into_iter()
+            .map(contributions::loaded_skill)
+            .collect())
+    }
+
+    async fn hint(
+        &self,
+        recent: &[String],
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<Option<String>, PluginError> {
+        let exports = &self.component.exports;
+        let indices = self.exported(place::KNOWLEDGE_HINT, exports.knowledge.as_ref())?;
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
+        let guest = visit.guest(place::KNOWLEDGE_HINT, |store, at| indices.load(store, at))?;
+        let call = guest.call_hint(&mut visit.store, recent, &context);
+        visit.watch.ask(place::KNOWLEDGE_HINT, call).await
     }
 
     fn exported<'a, T>(&self, place: Place, indices: Option<&'a T>) -> Result<&'a T, PluginError> {
@@ -375,15 +476,5 @@ impl LoadedPlugin {
             let message = format!("does not export {}", place.interface);
             place.error(&self.info.id, Fault::Load { message })
         })
-    }
-}
-
-impl Exports {
-    fn contribute_nothing(&self) -> bool {
-        self.sections.is_none()
-            && self.variables.is_none()
-            && self.tools.is_none()
-            && self.agents.is_none()
-            && self.injections.is_none()
     }
 }

@@ -1,6 +1,6 @@
 //! How many bytes of data a value of the contract holds: what the output limit counts.
 
-use crate::bindings::{agents, injections, sections, tools, types, variables};
+use crate::bindings::{agents, injections, sections, skills, tools, types, variables};
 
 /// Bytes of text and data in a value, plus a little for each element of a list, so that a list
 /// of empty things weighs something too.
@@ -43,6 +43,11 @@ record_weight! {
     types::Fact { name, value }
     types::Subject { reference, path, revision }
     types::Error { code, message }
+    types::ToolCall { id, name, arguments }
+    types::Message { text, calls, answers, facts }
+    skills::Skill { name, description, path }
+    skills::ChecklistStep { text }
+    skills::Loaded { name, path, required_by, text, steps }
     sections::Section { name, content }
     variables::Variable { name, content }
     injections::Kind { name, meaning }
@@ -52,6 +57,18 @@ record_weight! {
     tools::UserAction { kind, title, parameters, answer_schema, expires_at, state }
     agents::Agent {
         name, description, model, tools, handoffs, skills, variants, intents, metadata
+    }
+}
+
+impl Weight for () {
+    fn weight(&self) -> usize {
+        0
+    }
+}
+
+impl Weight for u32 {
+    fn weight(&self) -> usize {
+        0
     }
 }
 

@@ -20,6 +20,8 @@ pub mod imports {
                 import raddle:plugin/inject@0.1.0;
                 import raddle:plugin/workspace@0.1.0;
                 import raddle:plugin/process@0.1.0;
+                import raddle:plugin/model@0.1.0;
+                import raddle:plugin/skills-host@0.1.0;
             }
         ",
         world: "imports",
@@ -65,6 +67,22 @@ export_world!(
 export_world!(
     injections,
     "package raddle:sdk; world injections { export raddle:plugin/injections@0.1.0; }"
+);
+export_world!(
+    watchers,
+    "package raddle:sdk; world watchers { export raddle:plugin/watchers@0.1.0; }"
+);
+export_world!(
+    compaction,
+    "package raddle:sdk; world compaction { export raddle:plugin/compaction@0.1.0; }"
+);
+export_world!(
+    skills,
+    "package raddle:sdk; world skills { export raddle:plugin/skills@0.1.0; }"
+);
+export_world!(
+    knowledge,
+    "package raddle:sdk; world knowledge { export raddle:plugin/knowledge@0.1.0; }"
 );
 export_world!(
     settings,

@@ -42,7 +42,7 @@ mod prompt;
 pub mod testing;
 
 pub use __bindings::imports::raddle::plugin::{
-    inject, log, process, progress, session_state, tasks, types, workspace,
+    inject, log, model, process, progress, session_state, skills_host, tasks, types, workspace,
 };
 pub use input::{arguments, settings, settings_files};
 pub use prompt::trim_prompt;
@@ -72,6 +72,27 @@ pub mod agents {
 pub mod injections {
     pub use crate::__bindings::injections::exports::raddle::plugin::injections::*;
     pub use crate::types::Delivery;
+}
+
+/// Export `watchers`: looking for what happened outside the conversation.
+pub mod watchers {
+    pub use crate::__bindings::watchers::exports::raddle::plugin::watchers::*;
+}
+
+/// Export `compaction`: when to compact, and the summary.
+pub mod compaction {
+    pub use crate::__bindings::compaction::exports::raddle::plugin::compaction::*;
+    pub use crate::types::{Message, Role};
+}
+
+/// Export `skills`: skills that the host can make active by itself.
+pub mod skills {
+    pub use crate::__bindings::skills::exports::raddle::plugin::skills::*;
+}
+
+/// Export `knowledge`: pointers to notes.
+pub mod knowledge {
+    pub use crate::__bindings::knowledge::exports::raddle::plugin::knowledge::*;
 }
 
 /// Export `settings`: the schema of the plugin's own settings.

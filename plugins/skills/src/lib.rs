@@ -6,13 +6,14 @@ mod catalog;
 mod load;
 
 use raddle_sdk::sections::{self, Section};
+use raddle_sdk::skills::{Loaded, Skill};
 use raddle_sdk::tools::{Invocation, Outcome, Tool};
 use raddle_sdk::types::File;
 use raddle_sdk::{
-    Context, Environment, Error, Fact, arguments, include_prompt, log, session_state,
+    Context, Environment, Error, Fact, Lifetime, arguments, include_prompt, log, session_state,
     settings_files,
 };
-use raddle_skill_format::{Library, SkillFile};
+use raddle_skill_format::{Kind, Library, SkillFile};
 use serde::Deserialize;
 
 pub use catalog::catalog;
@@ -21,10 +22,15 @@ pub use load::{Load, block};
 /// The component.
 pub struct Plugin;
 
-raddle_sdk::export!(Plugin: sections, tools, settings);
+raddle_sdk::export!(Plugin: sections, tools, skills, settings);
 
 /// Order of the first section; the others follow it.
 const ORDER: i32 = 220;
+
+/// The bodies of the skills that the prompt variant preloads: after everything else that stays, so
+/// that all variants share what stands before.
+const PRELOADED: &str = "skills:preloaded";
+const PRELOADED_ORDER: i32 = 890;
 
 /// Name of the tool.
 const TOOL: &str = "skill";
@@ -53,9 +59,17 @@ impl sections::Guest for Plugin {
         Ok(contracts(&library))
     }
 
-    fn render(name: String, _context: Context) -> Result<Option<String>, Error> {
-        let message = format!("section `{name}` is not computed");
-        Err(Error::not_found("section", message))
+    fn render(name: String, context: Context) -> Result<Option<String>, Error> {
+        if name != PRELOADED {
+            let message = format!("section `{name}` is not computed");
+            return Err(Error::not_found("section", message));
+        }
+        let names = preload(&context);
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let files = settings_files()?;
+        Load::preloaded(&library(&files), &names).map(|load| Some(load.text()))
     }
 }
 
@@ -78,11 +92,35 @@ impl raddle_sdk::tools::Guest for Plugin {
             .collect();
         // As they are now: a skill that was edited since is given as edited.
         let library = library(&settings_files()?);
-        let load = Load::of(&library, &name, &beside, &active)?;
+        let mut load = Load::of(&library, &name, &beside, &active)?;
+        load.leave_to_others(&library, &name, &beside, &active);
         for skill in load.skills() {
             session_state::set(&format!("{ACTIVE}{}", skill.manifest.name), "")?;
         }
         Ok(Outcome::Done(load.reply()?))
+    }
+}
+
+impl raddle_sdk::skills::Guest for Plugin {
+    fn offer(environment: Environment) -> Result<Vec<Skill>, Error> {
+        let library = library(&environment.files);
+        let skills = library.skills().map(|skill| Skill {
+            name: skill.manifest.name.clone(),
+            description: skill.manifest.description.clone(),
+            workflow: skill.manifest.kind == Kind::Workflow,
+            path: skill.path.clone(),
+        });
+        Ok(skills.collect())
+    }
+
+    fn load(names: Vec<String>, _context: Context) -> Result<Vec<Loaded>, Error> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let library = library(&settings_files()?);
+        let load = Load::preloaded(&library, &names)?;
+        for skill in load.skills() {
+            session_state::set(&format!("{ACTIVE}{}", skill.manifest.name), "")?;
+        }
+        Ok(load.loaded())
     }
 }
 
@@ -120,7 +158,17 @@ pub fn contracts(library: &Library) -> Vec<Section> {
         ),
     ];
     let section = |(order, (name, text))| Section::fixed(name, order, text).verbatim();
-    (ORDER..).zip(texts).map(section).collect()
+    let mut sections: Vec<Section> = (ORDER..).zip(texts).map(section).collect();
+    let preloaded = Section::computed(PRELOADED, PRELOADED_ORDER, Lifetime::Session);
+    sections.push(preloaded.verbatim());
+    sections
+}
+
+/// Names of the skills that the prompt variant preloads.
+fn preload(context: &Context) -> Vec<&str> {
+    let facts = context.facts.iter();
+    let names = facts.filter(|fact| fact.name == "preload");
+    names.flat_map(|fact| fact.value.split(' ')).collect()
 }
 
 /// The tool, while there is a skill to load.

@@ -1,8 +1,11 @@
 //! Loading a skill: what comes along, what cannot be beside what, and what the model reads.
 
+use raddle_sdk::skills::{ChecklistStep, Loaded};
 use raddle_sdk::tools::Reply;
 use raddle_sdk::{Error, Fact, include_prompt};
-use raddle_skill_format::{Library, Refusal, Skill, checklist, is_invisible, required, resolve};
+use raddle_skill_format::{
+    Kind, Library, Refusal, Skill, Step, checklist, is_invisible, required, resolve,
+};
 use serde_json::json;
 
 use crate::catalog::escaped;
@@ -47,6 +50,98 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// What a prompt variant preloads: these skills and what they require, each once.
+    ///
+    /// # Errors
+    ///
+    /// `unknown-skill`: there is none of that name. `conflict`: two cannot be beside each other.
+    pub fn preloaded(library: &'a Library, names: &[&str]) -> Result<Self, Error> {
+        let mut skills: Vec<&Skill> = Vec::new();
+        if let Some((name, refusal)) = resolve(library, names, &[]).into_iter().next() {
+            return Err(conflict(&name, &refusal));
+        }
+        for name in names {
+            if library.skill(name).is_none() {
+                return Err(unknown(library, name));
+            }
+            for skill in required(library, name) {
+                if !skills
+                    .iter()
+                    .any(|known| known.manifest.name == skill.manifest.name)
+                {
+                    skills.push(skill);
+                }
+            }
+        }
+        Ok(Self(skills))
+    }
+
+    /// Leaves out what comes along and is active already, or what another call of the batch brings
+    /// too, so that the model reads it once: of those that load it, the one whose skill's name comes
+    /// first brings it.
+    pub fn leave_to_others(
+        &mut self,
+        library: &Library,
+        name: &str,
+        beside: &[String],
+        active: &[&str],
+    ) {
+        let brings = |other: &str, skill: &Skill| {
+            let others: Vec<String> = beside
+                .iter()
+                .map(String::as_str)
+                .chain([name])
+                .filter(|beside| *beside != other)
+                .map(str::to_owned)
+                .collect();
+            let load = Load::of(library, other, &others, active);
+            load.is_ok_and(|load| {
+                let mut skills = load.0.iter();
+                skills.any(|brought| brought.manifest.name == skill.manifest.name)
+            })
+        };
+        self.0.retain(|skill| {
+            let own = skill.manifest.name == name;
+            let asked = beside.contains(&skill.manifest.name);
+            let mut others = beside.iter().map(String::as_str);
+            let is_active = active.contains(&skill.manifest.name.as_str());
+            // Asked for by itself, it comes with that call alone.
+            own || !(asked || is_active || others.any(|other| other < name && brings(other, skill)))
+        });
+    }
+
+    /// The preloaded skills as the prompt has them: each after the sentence of its type.
+    pub fn text(&self) -> String {
+        let blocks = self.0.iter().map(|skill| {
+            let sentence = match skill.manifest.kind {
+                Kind::Workflow => include_prompt!("preloaded-workflow.md"),
+                Kind::Reference => include_prompt!("preloaded-reference.md"),
+            };
+            format!("{sentence}\n\n{}", block(skill))
+        });
+        blocks.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The same for the host.
+    pub fn loaded(&self) -> Vec<Loaded> {
+        let loaded = self.0.iter().map(|skill| Loaded {
+            name: skill.manifest.name.clone(),
+            workflow: skill.manifest.kind == Kind::Workflow,
+            path: skill.path.clone(),
+            required_by: None,
+            text: block(skill),
+            steps: steps(skill)
+                .into_iter()
+                .map(|step| ChecklistStep {
+                    number: step.number,
+                    text: step.text,
+                    optional: step.optional,
+                })
+                .collect(),
+        });
+        loaded.collect()
+    }
+
     /// The skills.
     pub fn skills(&self) -> &[&'a Skill] {
         &self.0
@@ -62,11 +157,7 @@ impl<'a> Load<'a> {
         let asked = self.0.first().map(|skill| skill.manifest.name.as_str());
         let facts = self.0.iter().zip(&blocks).map(|(skill, text)| {
             let manifest = &skill.manifest;
-            let steps = match manifest.checklist {
-                true => checklist(&skill.body),
-                false => Vec::new(),
-            };
-            let steps = steps.into_iter().map(
+            let steps = steps(skill).into_iter().map(
                 |step| json!({"number": step.number, "text": step.text, "optional": step.optional}),
             );
             let mut fact = json!({
@@ -85,6 +176,14 @@ impl<'a> Load<'a> {
             facts: facts.collect(),
             ..Reply::text(blocks.join("\n\n"))
         })
+    }
+}
+
+/// The steps of its checklist, if it has one.
+fn steps(skill: &Skill) -> Vec<Step> {
+    match skill.manifest.checklist {
+        true => checklist(&skill.body),
+        false => Vec::new(),
     }
 }
 

@@ -9,10 +9,11 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{BoxStream, StreamExt as _};
 use raddle_core::agent::{Agent, AgentSettings, Asker, Controller, Observer, Permissions, Rule};
 use raddle_core::digest::Digest;
-use raddle_core::message::{AssistantMessage, Finish, Part, ToolCall};
+use raddle_core::message::{AssistantMessage, Finish, Message, Part, ToolCall};
 use raddle_core::plugins::{
-    Caller, Content, Context, Environment, Fact, InjectionKind, Invocation, Lifetime, Offer,
-    Outcome, Plugin, PluginError, PluginInfo, Question, Reply, Section, Tool, Variable,
+    Caller, Content, Context, Environment, Fact, InjectionKind, Invocation, Lifetime, LoadedSkill,
+    Occasion, Offer, Outcome, Plugin, PluginError, PluginInfo, Pressure, Question, Reply, Section,
+    SkillEntry, Tool, Variable,
 };
 use raddle_core::prompt::{Dynamic, Prompt, PromptOptions};
 use raddle_core::provider::{
@@ -24,7 +25,7 @@ use raddle_core::session::{Event, EventData};
 use raddle_core::store::{SessionHeader, Store};
 use raddle_core::surroundings::Surroundings;
 use raddle_store::SqliteStore;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 type Answering =
     Box<dyn Fn(&Question, &Context) -> Result<Option<String>, PluginError> + Send + Sync>;
@@ -36,7 +37,23 @@ pub(crate) struct MemoryPlugin {
     offer: Offer,
     answering: Answering,
     serving: BTreeMap<String, Serving>,
+    compacting: Option<Compacting>,
+    loads: Vec<LoadedSkill>,
+    hints: Option<Hinting>,
+    observing: Option<Observing>,
 }
+
+/// Decides about compaction, and summarizes.
+struct Compacting {
+    decide: Deciding,
+    summarize: Summarizing,
+}
+
+type Deciding = Box<dyn Fn(&Pressure) -> Option<usize> + Send + Sync>;
+type Summarizing =
+    Box<dyn Fn(Vec<Message>) -> BoxFuture<'static, Result<String, PluginError>> + Send + Sync>;
+type Hinting = Box<dyn Fn(&[String]) -> Option<String> + Send + Sync>;
+type Observing = Box<dyn Fn(&Occasion) -> Result<(), PluginError> + Send + Sync>;
 
 impl MemoryPlugin {
     pub(crate) fn new(id: &str) -> Self {
@@ -51,7 +68,60 @@ impl MemoryPlugin {
             offer: Offer::default(),
             answering: Box::new(|_, _| Ok(None)),
             serving: BTreeMap::new(),
+            compacting: None,
+            loads: Vec::new(),
+            hints: None,
+            observing: None,
         }
+    }
+
+    pub(crate) fn compacting<F>(
+        mut self,
+        decide: impl Fn(&Pressure) -> Option<usize> + Send + Sync + 'static,
+        summarize: impl Fn(Vec<Message>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<String, PluginError>> + Send + 'static,
+    {
+        self.info.exports.push("compaction".to_owned());
+        self.compacting = Some(Compacting {
+            decide: Box::new(decide),
+            summarize: Box::new(move |messages| summarize(messages).boxed()),
+        });
+        self
+    }
+
+    /// Skills that the host can make active by itself.
+    pub(crate) fn skills(mut self, skills: impl IntoIterator<Item = LoadedSkill>) -> Self {
+        self.info.exports.push("skills".to_owned());
+        for skill in skills {
+            self.offer.skills.push(SkillEntry {
+                name: skill.name.clone(),
+                description: format!("Use for {}.", skill.name),
+                kind: skill.kind,
+                path: skill.path.clone(),
+            });
+            self.loads.push(skill);
+        }
+        self
+    }
+
+    pub(crate) fn hinting(
+        mut self,
+        hint: impl Fn(&[String]) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.info.exports.push("knowledge".to_owned());
+        self.hints = Some(Box::new(hint));
+        self
+    }
+
+    pub(crate) fn observing(
+        mut self,
+        observe: impl Fn(&Occasion) -> Result<(), PluginError> + Send + Sync + 'static,
+    ) -> Self {
+        self.info.exports.push("watchers".to_owned());
+        self.observing = Some(Box::new(observe));
+        self
     }
 
     pub(crate) fn section(mut self, name: &str, lifetime: Lifetime, text: &str) -> Self {
@@ -172,6 +242,57 @@ impl Plugin for MemoryPlugin {
     ) -> BoxFuture<'a, Result<Outcome, PluginError>> {
         let arguments = serde_json::from_str(&invocation.call.arguments).unwrap();
         (self.serving[&invocation.call.name])(arguments)
+    }
+
+    fn decide<'a>(
+        &'a self,
+        pressure: &'a Pressure,
+        _context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Option<usize>, PluginError>> {
+        let compacting = self.compacting.as_ref().unwrap();
+        async { Ok((compacting.decide)(pressure)) }.boxed()
+    }
+
+    fn summarize<'a>(
+        &'a self,
+        messages: &'a [Message],
+        _context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<String, PluginError>> {
+        (self.compacting.as_ref().unwrap().summarize)(messages.to_vec())
+    }
+
+    fn load_skills<'a>(
+        &'a self,
+        names: &'a [String],
+        _context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<LoadedSkill>, PluginError>> {
+        let loads = self
+            .loads
+            .iter()
+            .filter(|skill| names.contains(&skill.name));
+        let loads = loads.cloned().collect();
+        async { Ok(loads) }.boxed()
+    }
+
+    fn hint<'a>(
+        &'a self,
+        recent: &'a [String],
+        _context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
+        async { Ok((self.hints.as_ref().unwrap())(recent)) }.boxed()
+    }
+
+    fn observe<'a>(
+        &'a self,
+        occasion: &'a Occasion,
+        _context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<(), PluginError>> {
+        async { (self.observing.as_ref().unwrap())(occasion) }.boxed()
     }
 }
 
@@ -371,6 +492,7 @@ pub(crate) struct Stage {
     pub(crate) rules: Vec<Rule>,
     pub(crate) asker: Option<Arc<dyn Asker>>,
     pub(crate) dynamic: Dynamic,
+    pub(crate) settings: AgentSettings,
 }
 
 impl Stage {
@@ -388,6 +510,7 @@ impl Stage {
             rules: Vec::new(),
             asker: None,
             dynamic: Dynamic::default(),
+            settings: AgentSettings::default(),
         }
     }
 
@@ -433,13 +556,19 @@ impl Stage {
         };
         let prompt = Prompt::new(Arc::clone(&registry), None, options).unwrap();
         let settings = AgentSettings {
-            agent: None,
             provider: "told".to_owned(),
             model: "told".to_owned(),
-            options: Map::new(),
-            max_steps: None,
+            ..self.settings.clone()
         };
+        let provider: Arc<dyn Provider> = Arc::new(model.clone());
         let permissions = Permissions::new(self.rules.clone().into(), self.asker.clone());
-        Agent::new(settings, controller, registry, prompt, model, permissions)
+        Agent::new(
+            settings,
+            controller,
+            registry,
+            prompt,
+            &provider,
+            permissions,
+        )
     }
 }

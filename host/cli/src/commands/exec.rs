@@ -28,7 +28,11 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
     let (directory, front_end) = (&place.directory, screen.clone());
     let opened = match &arguments.resume {
         Some(id) => sessions.resume(Some(id), &deployment, front_end).await?,
-        None => sessions.start(directory, &deployment, front_end).await?,
+        None => {
+            let variant = arguments.variant.as_deref();
+            let started = sessions.start(directory, &deployment, variant, front_end);
+            started.await?
+        }
     };
     let mut conversation = Conversation::new(&deployment, &link, opened, None)?;
     let outcome = conversation.run(&message).await?;

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod check;
+mod compact;
 mod exec;
 mod init;
 mod inject;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::arguments::{Arguments, Command, PlaceArguments, PluginCommand};
+use crate::arguments::{Arguments, Command, PlaceArguments, PluginCommand, SessionCommand};
 use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::programs;
@@ -56,6 +57,7 @@ async fn serve(command: &Command, place: &Place) -> Result<(), Failure> {
             plugin::inspect(plugin, *json, place).await
         }
         Command::Skill(command) => skill::run(command, place),
+        Command::Session(SessionCommand::Compact { id }) => compact::run(id, place).await,
         Command::Session(command) => session::run(command, place).await,
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_core::agent::{Asker, Cancel};
+use raddle_core::store::SessionHeader;
 
 use super::Place;
 use crate::arguments::RunArguments;
@@ -23,7 +24,11 @@ use crate::{folders, preview};
 const LISTEN: Duration = Duration::from_millis(250);
 
 /// The commands of the conversation, each with what it does.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
+    (
+        "/compact",
+        "cut the conversation short: a summary stands for it",
+    ),
     ("/help", "these commands"),
     ("/plugins", "the loaded plugins"),
     ("/prompt", "the system prompt, as the model sees it"),
@@ -57,7 +62,12 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
         }
         None => {
             sessions
-                .start(&place.directory, &deployment, screen.clone())
+                .start(
+                    &place.directory,
+                    &deployment,
+                    arguments.variant.as_deref(),
+                    screen.clone(),
+                )
                 .await?
         }
     };
@@ -122,11 +132,11 @@ async fn talk(
             continue;
         }
         if message.starts_with('/') {
-            if message == "/quit" {
-                return Ok(());
+            match message {
+                "/quit" => return Ok(()),
+                "/compact" => compact(conversation, deployment).await?,
+                _ => command(message, deployment, conversation.controller().header()).await?,
             }
-            let directory = conversation.controller().header().directory.as_deref();
-            command(message, deployment, directory.map(Path::new)).await?;
             continue;
         }
         if let Some(how) = link.key_missing()
@@ -145,10 +155,19 @@ async fn talk(
     }
 }
 
+async fn compact(conversation: &mut Conversation, deployment: &Deployment) -> Result<(), Failure> {
+    if deployment.registry.compaction().is_none() {
+        notice("no plugin of this deployment compacts; `std:compaction` does");
+    } else if !conversation.compact().await? {
+        notice("there is nothing to compact");
+    }
+    Ok(())
+}
+
 async fn command(
     command: &str,
     deployment: &Deployment,
-    directory: Option<&Path>,
+    session: &SessionHeader,
 ) -> Result<(), Failure> {
     let mut text = String::new();
     match command {
@@ -176,9 +195,10 @@ async fn command(
             }
         }
         "/prompt" => {
-            let directory = directory.unwrap_or(Path::new("/"));
+            let directory = session.directory.as_deref().unwrap_or("/");
+            let variant = deployment.variant(&session.variant)?;
             // A prompt that cannot be made fails a turn, not the conversation.
-            match preview::assemble(deployment, directory).await {
+            match preview::assemble(deployment, Path::new(directory), &variant).await {
                 Ok(assembly) => text = format!("{}\n", assembly.system()),
                 Err(failure) => notice(failure),
             }

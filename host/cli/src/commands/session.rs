@@ -28,6 +28,8 @@ pub(super) async fn run(command: &SessionCommand, place: &Place) -> Result<(), F
         SessionCommand::Show { id } => show(&*store, id).await,
         SessionCommand::Export { id } => export(&*store, id).await,
         SessionCommand::Replay { id } => replay(&*store, id).await,
+        // It needs the whole deployment, not only its store.
+        SessionCommand::Compact { .. } => Ok(()),
         SessionCommand::Inject(arguments) => inject::run(&store, arguments).await,
         SessionCommand::Verify { id } => verify_requests(&store, id, config.as_ref()).await,
     }

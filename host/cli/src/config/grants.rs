@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use raddle_wasm::Limits;
-use raddle_wasm::grants::{Access, Directory, Grants, HttpHost, ProcessGrant, WorkspaceGrant};
+use raddle_wasm::grants::{
+    Access, Directory, Grants, HttpHost, ModelGrant, ProcessGrant, WorkspaceGrant,
+};
 
 use super::reader::{Item, Table};
 use super::values;
@@ -24,7 +26,8 @@ pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
         .get("process")
         .and_then(|item| item.table())
         .and_then(|table| process(table, base));
-    table.not_served_yet("model", "no plugin can ask a model");
+    let model = table.get("model").and_then(|item| item.table());
+    let model = model.and_then(model_grant);
     table.not_served_yet("sessions", "no plugin can start sessions");
     table.not_served_yet("connections", "there are no connections");
     table.close();
@@ -32,6 +35,7 @@ pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
         workspace,
         http,
         process,
+        model,
     }
 }
 
@@ -121,6 +125,15 @@ fn process(mut table: Table<'_>, base: &Path) -> Option<ProcessGrant> {
         programs,
         directory: cwd?,
         environment,
+    })
+}
+
+fn model_grant(mut table: Table<'_>) -> Option<ModelGrant> {
+    let max_tokens = table.require("max_tokens", "write `max_tokens = 4000`");
+    let max_tokens = max_tokens.and_then(|item| item.count());
+    table.close();
+    Some(ModelGrant {
+        max_tokens: max_tokens?,
     })
 }
 

@@ -22,7 +22,7 @@ use toml::de::{DeTable, DeValue};
 pub(crate) use find::find;
 pub(crate) use schema::expand;
 
-use raddle_core::agent::Action;
+use raddle_core::agent::{Action, Requirement};
 use raddle_core::prompt::Dynamic;
 use raddle_wasm::Limits;
 use raddle_wasm::grants::Grants;
@@ -51,6 +51,10 @@ pub(crate) struct Config {
     pub(crate) plugins: Vec<Plugin>,
     /// In the order of the file; the last that matches a call wins.
     pub(crate) permissions: Vec<PermissionRule>,
+    /// The prompt variants, in the order of the file.
+    pub(crate) variants: Vec<Variant>,
+    /// Skills that requests must not be worked on without.
+    pub(crate) requirements: Vec<Requirement>,
     /// Findings of `raddle check` that are meant to be so.
     pub(crate) allow: Vec<String>,
     /// The session database; the user's data folder if absent.
@@ -69,6 +73,8 @@ pub(crate) struct Model {
     pub(crate) base_url: Option<String>,
     /// The environment variable that holds the key.
     pub(crate) api_key_env: Option<String>,
+    /// Tokens that the model can take.
+    pub(crate) window_tokens: Option<u32>,
     /// Further headers of every request. `${NAME}` stands for an environment variable.
     pub(crate) headers: BTreeMap<String, String>,
     /// Further members of every request body.
@@ -122,6 +128,17 @@ pub(crate) enum Source {
     File(PathBuf),
 }
 
+/// `[variants.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variant {
+    /// Its name.
+    pub(crate) name: String,
+    /// Words of which a first message has at least one; without any it is only chosen by name.
+    pub(crate) words: Vec<String>,
+    /// Skills that stand in the prompt from the beginning.
+    pub(crate) preload: Vec<String>,
+}
+
 /// `[[permission.rule]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PermissionRule {
@@ -133,6 +150,29 @@ pub(crate) struct PermissionRule {
     pub(crate) pattern: Option<String>,
     /// What happens to such a call.
     pub(crate) action: Action,
+}
+
+/// The variant where none was chosen.
+pub(crate) const BASE: &str = "base";
+
+impl Variant {
+    /// Whether a session that begins with `message` has it.
+    pub(crate) fn is_about(&self, message: &str) -> bool {
+        let words = Requirement {
+            words: self.words.clone(),
+            skill: String::new(),
+        };
+        words.matches(message)
+    }
+
+    /// The one where none was chosen.
+    pub(crate) fn base() -> Self {
+        Self {
+            name: BASE.to_owned(),
+            words: Vec::new(),
+            preload: Vec::new(),
+        }
+    }
 }
 
 impl Config {

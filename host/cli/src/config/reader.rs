@@ -206,6 +206,11 @@ impl<'a> Item<'a> {
         &self.key
     }
 
+    /// Where its key stands.
+    pub(super) fn key_offset(&self) -> usize {
+        self.key_offset
+    }
+
     /// Notes a fault of the value.
     pub(super) fn fault(&self, message: impl AsRef<str>) {
         self.document.fault(self.value.span().start, message);
@@ -302,6 +307,20 @@ impl<'a> Item<'a> {
     /// A size in bytes, written like `64MiB`.
     pub(super) fn size(&self) -> Option<u64> {
         self.measure(values::size, "a size such as \"64MiB\"")
+    }
+
+    /// A whole number that is not 0.
+    pub(super) fn count(&self) -> Option<u32> {
+        let DeValue::Integer(number) = self.value.get_ref() else {
+            return self.wrong("a whole number");
+        };
+        let count = u32::from_str_radix(number.as_str(), number.radix()).ok();
+        let count = count.filter(|count| *count > 0);
+        if count.is_none() {
+            let most = u32::MAX;
+            self.fault(format!("{} must be from 1 to {most}", self.label()));
+        }
+        count
     }
 
     /// A time span, written like `30s`.

@@ -9,7 +9,8 @@ use toml::de::DeTable;
 
 use super::reader::{Document, Item, Table};
 use super::{
-    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Source, grants, shown, values,
+    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Requirement, Source, Variant,
+    grants, shown, values,
 };
 use crate::{files, standard};
 
@@ -31,12 +32,13 @@ pub(super) fn read(
         tool_order: section(&mut root, "tools").map_or_else(Vec::new, tools),
         plugins: section(&mut root, "plugins").map_or_else(Vec::new, |table| plugins(&table, base)),
         permissions: section(&mut root, "permission").map_or_else(Vec::new, permission),
+        variants: section(&mut root, "variants").map_or_else(Vec::new, |table| variants(&table)),
+        requirements: section(&mut root, "skill").map_or_else(Vec::new, skill),
         allow: section(&mut root, "check").map_or_else(Vec::new, check),
         store: section(&mut root, "store").and_then(|table| store(table, base)),
         places: BTreeMap::new(),
     };
     root.not_served_yet("filters", "no plugin can filter the prompt");
-    root.not_served_yet("variants", "there are no prompt variants");
     root.close();
     config
 }
@@ -77,6 +79,7 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         }
         Some(name.to_owned())
     });
+    let window_tokens = table.get("window_tokens").and_then(|item| item.count());
     let headers = table.get("headers").and_then(|item| headers(&item));
     let options = table.get("options").and_then(|item| options(&item));
     let (connect_timeout, idle_timeout) = table
@@ -103,6 +106,7 @@ fn model(mut table: Table<'_>, base: &Path) -> Option<Model> {
         name: name?.to_owned(),
         base_url,
         api_key_env,
+        window_tokens,
         headers: headers.unwrap_or_default(),
         options: options.unwrap_or_default(),
         connect_timeout,
@@ -314,6 +318,56 @@ fn rule(mut table: Table<'_>) -> Option<PermissionRule> {
         pattern: pattern.map(str::to_owned),
         action: action?,
     })
+}
+
+fn variants(table: &Table<'_>) -> Vec<Variant> {
+    let mut variants: Vec<(usize, Variant)> = Vec::new();
+    for item in table.entries() {
+        let name = item.key().to_owned();
+        if !values::is_plugin_id(&name) {
+            item.key_fault(format!(
+                "`{name}` cannot be a variant's name: start with a letter a-z, then letters a-z, \
+                 digits, `_` or `-`, at most 64"
+            ));
+        }
+        let Some(mut table) = item.table() else {
+            continue;
+        };
+        let words = table.get("match").and_then(|item| item.strings());
+        let preload = table.get("preload").and_then(|item| item.strings());
+        table.close();
+        let variant = Variant {
+            name,
+            words: words.unwrap_or_default(),
+            preload: preload.unwrap_or_default(),
+        };
+        variants.push((item.key_offset(), variant));
+    }
+    variants.sort_by_key(|(offset, _)| *offset);
+    variants.into_iter().map(|(_, variant)| variant).collect()
+}
+
+fn skill(mut table: Table<'_>) -> Vec<Requirement> {
+    let rules = table.get("rule").and_then(|item| item.tables());
+    let rules = rules
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|mut table| {
+            let words = table
+                .require("match", "list words, such as `match = [\"deck\"]`")
+                .and_then(|item| item.strings());
+            let skill = table
+                .require("require", "name the skill that such a request requires")
+                .and_then(|item| item.words());
+            table.close();
+            Some(Requirement {
+                words: words?,
+                skill: skill?.to_owned(),
+            })
+        });
+    let rules = rules.collect();
+    table.close();
+    rules
 }
 
 fn check(mut table: Table<'_>) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use raddle_core::prompt::Dynamic;
-use raddle_wasm::grants::{Access, Directory};
+use raddle_wasm::grants::{Access, Directory, ModelGrant};
 
 use super::{Config, Source};
 
@@ -58,6 +58,11 @@ fn every_key_is_read() {
     assert_eq!(local.grants.workspace[0].directory, Directory::Session);
     assert_eq!(local.grants.workspace[0].access, Access::ReadWrite);
     assert_eq!(local.grants.http.len(), 2);
+    assert_eq!(local.grants.model, Some(ModelGrant { max_tokens: 4000 }));
+    let variants: Vec<&str> = config.variants.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(variants, ["late", "early"], "in the order of the file");
+    assert_eq!(config.variants[0].preload, ["deck-generation"]);
+    assert_eq!(config.requirements.len(), 1);
     insta::assert_debug_snapshot!(
         "whole",
         (

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::session::EventData;
+use crate::session::skills::ActiveSkills;
 use crate::session::tasks::{Task, TaskFault, TaskList};
 
 /// The board of one session, shared by all calls of a batch.
@@ -13,6 +14,8 @@ pub(crate) struct Board(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     list: TaskList,
+    /// As of the last event.
+    skills: ActiveSkills,
     /// Not in the log yet, oldest first.
     changes: Vec<EventData>,
 }
@@ -40,6 +43,16 @@ impl Board {
     /// What the log is to be told.
     pub(crate) fn take_changes(&self) -> Vec<EventData> {
         std::mem::take(&mut self.state().changes)
+    }
+
+    /// The active skills.
+    pub(crate) fn skills(&self) -> ActiveSkills {
+        self.state().skills.clone()
+    }
+
+    /// What the log says of skills.
+    pub(crate) fn show_skills(&self, skills: &ActiveSkills) {
+        self.state().skills.clone_from(skills);
     }
 
     /// What the log says.

@@ -8,10 +8,11 @@ use futures::future::{BoxFuture, FutureExt as _};
 
 use super::board::Board;
 use crate::prompt::TailEntry;
+use crate::session::compaction::Attempts;
 use crate::session::injection::{Kind, Moment, Queue};
-use crate::session::skills::ActiveSkills;
+use crate::session::skills::{ActiveSkills, ChecklistStep};
 use crate::session::tasks::TaskList;
-use crate::session::{EndCause, Event, EventData, Generation, Transcript};
+use crate::session::{EndCause, Event, EventData, ExecutionState, Generation, Transcript};
 use crate::store::{Letter, SessionHeader, Store, StoreError};
 use crate::surroundings::Surroundings;
 use crate::wire;
@@ -39,8 +40,9 @@ pub struct Controller {
     transcript: Transcript,
     queue: Arc<Mutex<Queue>>,
     board: Arc<Board>,
-    tasks: TaskList,
-    skills: ActiveSkills,
+    state: ExecutionState,
+    /// Whether the run before was ended by the end of its process.
+    interrupted: bool,
     /// The last letter whose injection is recorded and not yet durable.
     taken: Option<i64>,
     generation: Option<Generation>,
@@ -91,7 +93,11 @@ impl Controller {
             }
             controller.fold(event);
         }
-        controller.board.restore(controller.tasks.clone());
+        controller.board.restore(controller.state.tasks.clone());
+        controller
+            .board
+            .show_skills(&controller.state.active_skills);
+        controller.interrupted = running;
         if running {
             let mut ends = controller.answer_open(
                 "interrupted",
@@ -104,6 +110,13 @@ impl Controller {
             controller.commit().await?;
         }
         Ok(controller)
+    }
+
+    /// Chooses the prompt variant of a session that has not begun.
+    pub(crate) async fn choose_variant(&mut self, variant: &str) -> Result<(), StoreError> {
+        self.store.set_variant(&self.header.id, variant).await?;
+        variant.clone_into(&mut self.header.variant);
+        Ok(())
     }
 
     /// The session's header.
@@ -131,14 +144,29 @@ impl Controller {
         &self.queue
     }
 
+    /// The state of the execution.
+    pub fn state(&self) -> &ExecutionState {
+        &self.state
+    }
+
     /// The task list.
     pub fn tasks(&self) -> &TaskList {
-        &self.tasks
+        &self.state.tasks
     }
 
     /// The active skills.
     pub fn skills(&self) -> &ActiveSkills {
-        &self.skills
+        &self.state.active_skills
+    }
+
+    /// The count of compactions that did not help.
+    pub(crate) fn attempts(&mut self) -> &mut Attempts {
+        &mut self.state.compactions
+    }
+
+    /// Whether the run before was ended by the end of its process.
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.interrupted
     }
 
     /// The task list as running calls see it.
@@ -190,10 +218,36 @@ impl Controller {
     /// [`commit`]: Self::commit
     pub(crate) fn record(&mut self, data: impl IntoIterator<Item = EventData>) {
         for data in data {
-            let event = self.announcer.stamp(self.seq + 1, data);
-            self.fold(&event);
-            self.recorded.push(event);
+            let told = matters_to_checklists(&data).then(|| self.checklists());
+            self.record_one(data);
+            for (skill, steps) in told.map_or_else(BTreeMap::new, |told| self.changed_since(&told))
+            {
+                self.record_one(EventData::ChecklistChanged { skill, steps });
+            }
         }
+    }
+
+    fn record_one(&mut self, data: EventData) {
+        let event = self.announcer.stamp(self.seq + 1, data);
+        self.fold(&event);
+        self.recorded.push(event);
+    }
+
+    /// The checklists of the active skills that have one, by skill.
+    fn checklists(&self) -> BTreeMap<String, Vec<ChecklistStep>> {
+        let skills = self.state.active_skills.iter();
+        let lists = skills.map(|active| (active.skill.name.clone(), active.checklist()));
+        lists.filter(|(_, steps)| !steps.is_empty()).collect()
+    }
+
+    fn changed_since(
+        &self,
+        told: &BTreeMap<String, Vec<ChecklistStep>>,
+    ) -> BTreeMap<String, Vec<ChecklistStep>> {
+        let mut now = self.checklists();
+        self.board.show_skills(&self.state.active_skills);
+        now.retain(|skill, steps| told.get(skill) != Some(steps));
+        now
     }
 
     /// Takes in what was left for the session: each injection is recorded with what it comes to.
@@ -301,8 +355,8 @@ impl Controller {
             transcript: Transcript::default(),
             queue: Arc::default(),
             board: Arc::default(),
-            tasks: TaskList::default(),
-            skills: ActiveSkills::default(),
+            state: ExecutionState::default(),
+            interrupted: false,
             taken: None,
             generation: None,
             tail: BTreeMap::new(),
@@ -323,12 +377,20 @@ impl Controller {
                 let entry = TailEntry::new(section.as_str(), plugin.as_str(), text.as_str());
                 self.tail.insert(section.clone(), entry);
             }
-            EventData::TasksChanged(list) => self.tasks = list.clone().repaired(),
             _ => {}
         }
         self.queue().apply(event);
-        self.skills.apply(event);
+        self.state.apply(event);
         self.transcript.apply(event);
+    }
+}
+
+/// Whether an event may change what became of a step.
+fn matters_to_checklists(data: &EventData) -> bool {
+    match data {
+        EventData::SkillActivated(_) | EventData::TasksChanged(_) => true,
+        EventData::Yield { deviations, .. } => !deviations.is_empty(),
+        _ => false,
     }
 }
 
@@ -352,6 +414,12 @@ impl Announcer {
 
     pub(crate) fn surroundings(&self) -> &dyn Surroundings {
         &*self.surroundings
+    }
+
+    /// Run and step that go on.
+    pub(crate) fn place(&self) -> (u32, u32) {
+        let run = self.run.load(Ordering::Relaxed);
+        (run, self.step.load(Ordering::Relaxed))
     }
 
     fn stamp(&self, seq: u64, data: EventData) -> Event {

@@ -3,12 +3,15 @@
 mod arguments;
 mod board;
 mod cancel;
+mod compact;
 mod controller;
 mod permission;
+mod requirement;
 mod run;
 mod services;
 mod step;
 mod tools;
+mod watch;
 
 use std::sync::Arc;
 
@@ -17,8 +20,9 @@ use serde_json::{Map, Value};
 pub use cancel::Cancel;
 pub use controller::{Controller, Observer};
 pub use permission::{Action, Answer, Asker, BadPattern, Decision, Permissions, Question, Rule};
+pub use requirement::Requirement;
 
-use crate::plugins::Caller;
+use crate::plugins::{Caller, Moment, SessionServices};
 use crate::prompt::Prompt;
 use crate::provider::{Conversation, Provider};
 use crate::registry::Registry;
@@ -37,6 +41,8 @@ pub struct Agent {
     tools: ToolRunner,
     caller: Caller,
     head: step::Head,
+    gauge: compact::Gauge,
+    lookout: watch::Lookout,
 }
 
 /// What the deployment fixes about every request.
@@ -52,6 +58,12 @@ pub struct AgentSettings {
     pub options: Map<String, Value>,
     /// Most steps of one run; absent is no limit.
     pub max_steps: Option<u32>,
+    /// Tokens that the model can take, where that is known.
+    pub window_tokens: Option<u64>,
+    /// Names of the skills that the session's prompt variant preloads.
+    pub preload: Vec<String>,
+    /// Skills that a request must not be worked on without.
+    pub requirements: Vec<Requirement>,
 }
 
 impl Agent {
@@ -61,18 +73,24 @@ impl Agent {
         controller: Controller,
         registry: Arc<Registry>,
         mut prompt: Prompt,
-        provider: &dyn Provider,
+        provider: &Arc<dyn Provider>,
         permissions: Permissions,
     ) -> Self {
         prompt.restore(controller.tail().cloned());
         let caller = Caller {
-            session: Some(Arc::new(Services::of(&controller))),
+            session: Some(Arc::new(Services::of(
+                &controller,
+                Arc::clone(provider),
+                &settings,
+            ))),
             call_id: None,
         };
         Self {
             conversation: provider.conversation(),
             tools: ToolRunner::new(registry, permissions),
             head: step::Head::default(),
+            gauge: compact::Gauge::default(),
+            lookout: watch::Lookout::default(),
             settings,
             controller,
             prompt,
@@ -83,6 +101,25 @@ impl Agent {
     /// The session's log and what is folded from it.
     pub fn controller(&self) -> &Controller {
         &self.controller
+    }
+
+    /// The session as its plugins see it.
+    pub fn session(&self) -> Option<&Arc<dyn SessionServices>> {
+        self.caller.session.as_ref()
+    }
+
+    /// Chooses the prompt variant and the skills it preloads, before the first run.
+    ///
+    /// # Errors
+    ///
+    /// Only when the session cannot be written.
+    pub async fn choose_variant(
+        &mut self,
+        name: &str,
+        preload: Vec<String>,
+    ) -> Result<(), StoreError> {
+        self.settings.preload = preload;
+        self.controller.choose_variant(name).await
     }
 
     /// Runs until the model has answered `message` and asks for nothing more; then what waited for
@@ -103,6 +140,7 @@ impl Agent {
     ///
     /// Only when the log cannot be written.
     pub async fn listen(&mut self) -> Result<bool, StoreError> {
+        self.observe(Moment::Idle).await;
         self.take_mail().await?;
         self.controller.commit().await?;
         let kinds = self.tools.registry().injection_kinds();

@@ -2,6 +2,7 @@
 
 use super::{Agent, Cancel};
 use crate::message::{Finish, ToolCall};
+use crate::plugins::PluginError;
 use crate::prompt::PromptError;
 use crate::provider::ProviderError;
 use crate::session::EndCause;
@@ -19,6 +20,9 @@ pub(crate) enum RunError {
     /// The model could not be asked.
     #[error(transparent)]
     Provider(#[from] ProviderError),
+    /// A plugin could not say what is told with a run.
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
     /// The log could not be written: nothing more can be done in this session.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -33,6 +37,7 @@ impl Agent {
                 return Ok(EndCause::StepLimit);
             }
             let assembly = self.assemble().await?; // sections, variables, tools
+            self.relieve_step(&assembly.prefix, cancel).await?; // compaction lives here
             let answer = self.ask(&assembly, cancel).await?; // events as they come
             if answer.finish == Finish::Cancelled {
                 return Ok(EndCause::Cancelled);

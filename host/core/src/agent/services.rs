@@ -3,13 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::StreamExt as _;
 use futures::future::{BoxFuture, FutureExt as _};
+use serde_json::{Map, Value};
 
+use super::AgentSettings;
 use super::board::Board;
 use super::controller::{Announcer, Controller};
-use crate::plugins::{DomainError, ErrorKind, Held, Progress, SessionServices};
+use crate::message::Message;
+use crate::plugins::{
+    DomainError, ErrorKind, Held, ModelAnswer, ModelPrompt, Progress, SessionServices,
+};
+use crate::provider::{Completion, Provider, Request, RequestKey, StreamEvent};
 use crate::session::EventData;
 use crate::session::injection::{Injection, Queue, Receipt};
+use crate::session::skills::ActiveSkills;
 use crate::session::tasks::{Task, TaskFault, TaskList};
 use crate::store::{Store, StoreError};
 
@@ -22,11 +30,21 @@ pub(crate) struct Services {
     board: Arc<Board>,
     queue: Arc<Mutex<Queue>>,
     held: Held,
+    provider: Arc<dyn Provider>,
+    model: String,
+    options: Map<String, Value>,
 }
 
 impl Services {
-    pub(crate) fn of(controller: &Controller) -> Self {
+    pub(crate) fn of(
+        controller: &Controller,
+        provider: Arc<dyn Provider>,
+        settings: &AgentSettings,
+    ) -> Self {
         Self {
+            provider,
+            model: settings.model.clone(),
+            options: settings.options.clone(),
             session: controller.header().id.clone(),
             directory: controller.header().directory.as_ref().map(PathBuf::from),
             store: Arc::clone(controller.store()),
@@ -98,6 +116,18 @@ impl SessionServices for Services {
             .map_err(|fault| refusal(&fault))
     }
 
+    fn active_skills(&self) -> ActiveSkills {
+        self.board.skills()
+    }
+
+    fn ask_model<'a>(
+        &'a self,
+        plugin: &'a str,
+        prompt: ModelPrompt,
+    ) -> BoxFuture<'a, Result<ModelAnswer, DomainError>> {
+        self.complete(plugin, prompt).boxed()
+    }
+
     fn now(&self) -> Option<String> {
         Some(self.announcer.surroundings().now())
     }
@@ -163,6 +193,66 @@ impl SessionServices for Services {
             plugin: plugin.to_owned(),
             text,
         });
+    }
+}
+
+impl Services {
+    async fn complete(
+        &self,
+        plugin: &str,
+        prompt: ModelPrompt,
+    ) -> Result<ModelAnswer, DomainError> {
+        let messages: Vec<Arc<Message>> = prompt.messages.into_iter().map(Arc::new).collect();
+        let mut conversation = self.provider.conversation();
+        let body = conversation.encode(&Request {
+            model: &self.model,
+            system: &prompt.system,
+            tools: &[],
+            messages: &messages,
+            revision: 0,
+            // Not the session's own: it would only push its prefix out of the cache.
+            cache_key: "",
+            options: &self.options,
+            max_tokens: Some(prompt.max_tokens),
+        });
+        let request = body.digest;
+        let (run, step) = self.announcer.place();
+        let key = RequestKey {
+            path: plugin.to_owned(),
+            run,
+            step,
+        };
+        let mut stream = conversation.send(body, &key);
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(StreamEvent::Done(Completion { message, usage, .. })) => {
+                    self.board.leave(EventData::ModelAsked {
+                        plugin: plugin.to_owned(),
+                        request,
+                        usage,
+                    });
+                    return Ok(ModelAnswer {
+                        text: message.text(),
+                        usage,
+                        truncated: message.is_cut(),
+                    });
+                }
+                Ok(StreamEvent::Text(_) | StreamEvent::Retry { .. }) => {}
+                Err(error) => {
+                    return Err(DomainError::new(
+                        ErrorKind::Unavailable,
+                        error.kind.code(),
+                        error.message,
+                    ));
+                }
+            }
+        }
+        let message = "the answer ended without being finished";
+        Err(DomainError::new(
+            ErrorKind::Unavailable,
+            "malformed",
+            message,
+        ))
     }
 }
 

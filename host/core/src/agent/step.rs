@@ -7,17 +7,17 @@ use futures::StreamExt as _;
 use futures::future::join;
 
 use super::run::RunError;
-use super::tools::Batch;
+use super::tools::{Batch, Finished, Known};
 use super::{Agent, Cancel, Controller};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, Finish, Part, ToolCall};
-use crate::plugins::{Context, Fact};
+use crate::plugins::{self, Context, EndedCall, Fact};
 use crate::prompt::{Assembly, Prefix, cache_breaks};
 use crate::provider::{
     Completion, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
 };
 use crate::session::injection::Moment;
-use crate::session::skills::{LoadedSkill, Selection};
+use crate::session::skills::{Selection, SkillActivation};
 use crate::session::{EndCause, EventData, Generation, LoadedPlugin};
 use crate::store::StoreError;
 
@@ -27,15 +27,17 @@ pub(super) struct Head {
     /// The user's message, logged with the first step: what is told with it stands before it.
     message: Option<EventData>,
     /// What the last request was made from.
-    sent: Option<Arc<Prefix>>,
-    /// Counts changes of the above.
-    revision: u64,
+    pub(super) sent: Option<Arc<Prefix>>,
+    /// Counts changes of the above, and of messages that were sent before.
+    pub(super) revision: u64,
     /// What the run ended with, where a tool said it.
     said: Option<String>,
     /// Facts of the run: read once, when it begins.
     facts: Vec<Fact>,
     /// Whether the run loads its skills in time.
     selection: Selection,
+    /// The skills that the run's message requires.
+    required: Vec<String>,
 }
 
 impl Agent {
@@ -44,6 +46,11 @@ impl Agent {
         self.controller.begin_run();
         self.head.said = None;
         self.head.selection = Selection::default();
+        let requirements = self.settings.requirements.iter();
+        self.head.required = requirements
+            .filter(|requirement| message.is_some_and(|message| requirement.matches(message)))
+            .map(|requirement| requirement.skill.clone())
+            .collect();
         self.head.message = message.map(|message| {
             let text = message.to_owned();
             EventData::UserMessage { text }
@@ -56,10 +63,13 @@ impl Agent {
             value,
         };
         let platform = fact("platform", surroundings.platform());
+        let preload = self.settings.preload.join(" ");
+        let preload = (!preload.is_empty()).then(|| fact("preload", preload));
         self.head.facts = branch
             .map(|branch| fact("git-branch", branch))
             .into_iter()
             .chain([platform])
+            .chain(preload)
             .collect();
     }
 
@@ -77,6 +87,8 @@ impl Agent {
             moment = Moment::RunStart;
             self.controller.record([EventData::RunStarted {}]);
         }
+        self.observe(plugins::Moment::Step).await;
+        self.controller.record_changes();
         let context = self.context();
         self.take_mail().await?;
         let assembled = self.prompt.assemble(&context, &self.caller).await;
@@ -97,7 +109,14 @@ impl Agent {
         self.controller.record(news);
         let kinds = self.tools.registry().injection_kinds();
         self.controller.deliver(moment, kinds);
-        self.controller.record(message);
+        if moment == Moment::RunStart {
+            let told = match self.preload().await {
+                Ok(()) => self.hint(message.as_ref()).await,
+                Err(error) => Err(error),
+            };
+            self.controller.record(message);
+            told?;
+        }
         Ok(assembly)
     }
 
@@ -130,6 +149,7 @@ impl Agent {
             revision: self.head.revision,
             cache_key: &self.controller.header().id,
             options: &self.settings.options,
+            max_tokens: None,
         });
         let digest = body.digest;
         let key = RequestKey {
@@ -189,9 +209,13 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<bool, RunError> {
         let mut prepared = Vec::with_capacity(calls.len());
+        let missing = self.missing_skills();
         for call in calls {
             let shown = assembly.tools().iter().any(|tool| tool.name == call.name);
-            let checked = self.tools.check(call, shown);
+            let mut checked = self.tools.check(call, shown);
+            if self.tools.is_of_task(call) {
+                checked.hold(&missing);
+            }
             if checked.is_question() {
                 self.controller.commit().await?;
             }
@@ -221,10 +245,11 @@ impl Agent {
                 }
                 terminated &= finished.terminate;
                 self.controller.record_changes();
+                self.look_at(&finished, calls);
                 self.controller.record(finished.said);
-                let activated = self.activated(&finished.result, finished.skills, &finished.plugin);
-                let activated = activated.await?;
-                self.controller.record(activated);
+                let known = self.known_from(&finished.result, finished.facts, &finished.plugin);
+                let known = known.await?;
+                self.controller.record(known);
                 self.controller.record([finished.result]);
                 if !batch.is_done() {
                     self.controller.commit().await?;
@@ -244,24 +269,69 @@ impl Agent {
         Ok(terminated)
     }
 
-    /// The events of the skills that a call loaded. What the model reads of them is kept first.
-    async fn activated(
+    /// The events of what a call made known: skills and notes. What the model reads of them is kept
+    /// first.
+    async fn known_from(
         &mut self,
         result: &EventData,
-        skills: Vec<LoadedSkill>,
+        facts: Vec<Known>,
         plugin: &str,
     ) -> Result<Vec<EventData>, StoreError> {
         let EventData::ToolResult { call_id, .. } = result else {
             return Ok(Vec::new());
         };
         let late = self.head.selection.is_late(call_id);
-        let mut events = Vec::with_capacity(skills.len());
-        for skill in skills {
-            self.controller.store().put_text(&skill.text).await?;
-            let activation = skill.activated(call_id, plugin, late);
-            events.push(EventData::SkillActivated(Box::new(activation)));
+        let mut events = Vec::with_capacity(facts.len());
+        for known in facts {
+            let store = self.controller.store();
+            events.push(match known {
+                Known::Skill(skill) => {
+                    store.put_text(&skill.text).await?;
+                    let activation = SkillActivation::by_call(skill, call_id, plugin, late);
+                    EventData::SkillActivated(Box::new(activation))
+                }
+                Known::Note { id, revision, text } => {
+                    store.put_text(&text).await?;
+                    let text = Digest::of(&text);
+                    EventData::NoteRead { id, revision, text }
+                }
+                Known::Discarded(id) => EventData::NoteDiscarded { id },
+            });
         }
         Ok(events)
+    }
+
+    /// The skills that the run's message requires and that are not active.
+    fn missing_skills(&self) -> Vec<String> {
+        let skills = self.controller.skills();
+        let required = self.head.required.iter();
+        let missing = required.filter(|name| skills.get(name).is_none());
+        missing.cloned().collect()
+    }
+
+    /// Keeps what watchers are told of a call.
+    fn look_at(&mut self, finished: &Finished, calls: &[ToolCall]) {
+        let EventData::ToolResult {
+            call_id, artifact, ..
+        } = &finished.result
+        else {
+            return;
+        };
+        if let Some(fault) = &finished.fault {
+            let id = format!("call-{call_id}");
+            self.lookout.fault(id, "plugin", fault);
+        }
+        if let Some(call) = calls.iter().find(|call| call.id == *call_id) {
+            let entry = self.tools.registry().tool(&call.name);
+            let kind = entry.and_then(|entry| entry.tool.hint("kind"));
+            let name = entry.map_or(&call.name, |entry| &entry.tool.name).clone();
+            self.lookout.ended(EndedCall {
+                id: call_id.clone(),
+                name,
+                kind: kind.unwrap_or_default().to_owned(),
+                artifact: artifact.clone(),
+            });
+        }
     }
 
     /// Answers the calls of an answer that was cut: half a call must never run.
@@ -277,6 +347,7 @@ impl Agent {
         let code = match error {
             RunError::Prompt(_) => "prompt",
             RunError::Provider(error) => error.kind.code(),
+            RunError::Plugin(_) => "plugin",
             RunError::Store(_) => "store",
         };
         let event = EventData::Error {
@@ -296,7 +367,7 @@ impl Agent {
 
     /// The context of the current step, with everything in it; what is asked for a longer
     /// lifetime sees less of it.
-    fn context(&self) -> Context {
+    pub(super) fn context(&self) -> Context {
         let header = self.controller.header();
         Context {
             agent: self.settings.agent.clone(),
@@ -386,9 +457,14 @@ impl Agent {
             .calls()
             .map(|call| self.tools.call_event(call))
             .collect();
+        let tokens = match &usage {
+            Some(EventData::Usage(usage)) => usage.input_tokens + usage.output_tokens,
+            _ => 0,
+        };
         let answer = EventData::AssistantMessage { message, request };
         let events = std::iter::once(answer).chain(usage).chain(calls);
         self.controller.record(events);
+        self.measured(tokens);
     }
 
     fn show(&self, event: EventData) {

@@ -11,11 +11,11 @@ use super::arguments;
 use super::permission::{Action, Decision, Permissions};
 use crate::message::ToolCall;
 use crate::plugins::{
-    Caller, Context, Fact, Fault, Invocation, Outcome, Plugin, PluginError, Reply, Tool,
+    Caller, Context, Fact, Fault, Invocation, LoadedSkill, Outcome, Plugin, PluginError, Reply,
+    Tool,
 };
 use crate::registry::{Registry, ToolEntry};
 use crate::session::EventData;
-use crate::session::skills::LoadedSkill;
 use crate::wire;
 
 /// Serves the tool calls of a session.
@@ -57,6 +57,17 @@ struct Work {
     queue: Option<String>,
 }
 
+/// Something that outlasts the conversation.
+pub(crate) enum Known {
+    Skill(LoadedSkill),
+    Note {
+        id: String,
+        revision: String,
+        text: String,
+    },
+    Discarded(String),
+}
+
 /// What the other calls of a batch may know of a call.
 struct Heard {
     call: ToolCall,
@@ -77,9 +88,11 @@ pub(crate) struct Finished {
     pub(crate) result: EventData,
     /// What it told the user.
     pub(crate) said: Option<EventData>,
-    /// The skills it loaded, and the plugin that knows them.
-    pub(crate) skills: Vec<LoadedSkill>,
+    /// What it made known, and the plugin that did.
+    pub(crate) facts: Vec<Known>,
     pub(crate) plugin: String,
+    /// What went wrong in the plugin itself.
+    pub(crate) fault: Option<String>,
     /// Whether it asks for the run to end.
     pub(crate) terminate: bool,
 }
@@ -93,7 +106,7 @@ impl ToolRunner {
     }
 
     /// The plugins and what each owns.
-    pub(crate) fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
@@ -183,6 +196,17 @@ impl ToolRunner {
 }
 
 impl Checked<'_> {
+    /// Refuses the call as long as the run lacks skills that it requires.
+    pub(crate) fn hold(&mut self, missing: &[String]) {
+        if let (Verdict::Good { entry, .. }, [first, ..]) = (&self.verdict, missing) {
+            let tool = &entry.tool.name;
+            let message = format!(
+                "`{tool}` is held: this request requires the skill `{first}`, which is not active"
+            );
+            self.verdict = Verdict::Refused(wire::error_record("skill-required", &message));
+        }
+    }
+
     /// Whether the user will be asked about it.
     pub(crate) fn is_question(&self) -> bool {
         matches!(
@@ -297,8 +321,9 @@ async fn serve(
             artifact: None,
         },
         said: None,
-        skills: Vec::new(),
+        facts: Vec::new(),
         plugin: String::new(),
+        fault: None,
         terminate: false,
     };
     let work = match prepared.work {
@@ -326,7 +351,8 @@ async fn serve(
             facts,
         })) => Finished {
             said: said(&call_id, &facts, terminate),
-            skills: loaded_skills(&facts),
+            facts: known(&facts),
+            fault: None,
             plugin: work.plugin.info().id.clone(),
             result: EventData::ToolResult {
                 call_id,
@@ -341,7 +367,13 @@ async fn serve(
             "unserved",
             &format!("this host cannot ask the user: {title}"),
         )),
-        Err(error) => failed(fault_record(&error)),
+        Err(error) => Finished {
+            fault: match error.fault {
+                Fault::Domain(_) => None,
+                _ => Some(error.to_string()),
+            },
+            ..failed(fault_record(&error))
+        },
     }
 }
 
@@ -362,12 +394,24 @@ fn said(call_id: &str, facts: &[Fact], terminate: bool) -> Option<EventData> {
     })
 }
 
-/// The skills a call loaded: the facts `skill-activated` (JSON).
-fn loaded_skills(facts: &[Fact]) -> Vec<LoadedSkill> {
-    let facts = facts.iter().filter(|fact| fact.name == "skill-activated");
-    facts
-        .filter_map(|fact| serde_json::from_str(&fact.value).ok())
-        .collect()
+/// What a call made known, by the facts of its reply.
+fn known(facts: &[Fact]) -> Vec<Known> {
+    #[derive(serde::Deserialize)]
+    struct Note {
+        id: String,
+        revision: String,
+        text: String,
+    }
+    let known = facts.iter().filter_map(|fact| match fact.name.as_str() {
+        "skill-activated" => serde_json::from_str(&fact.value).ok().map(Known::Skill),
+        "note-read" => {
+            let Note { id, revision, text } = serde_json::from_str(&fact.value).ok()?;
+            Some(Known::Note { id, revision, text })
+        }
+        "note-discarded" => Some(Known::Discarded(fact.value.clone())),
+        _ => None,
+    });
+    known.collect()
 }
 
 /// What the model sees of a failed call: the plugin's own words for its own errors, the fault

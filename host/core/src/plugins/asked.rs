@@ -10,8 +10,10 @@ use serde_json::Value;
 use super::error::{DomainError, ErrorKind};
 use super::held::Held;
 use super::offer::{Entry, Fact, Lifetime};
+use super::protocol::{ModelAnswer, ModelPrompt};
 use crate::message::ToolCall;
 use crate::session::injection::{Injection, Receipt, Subject};
+use crate::session::skills::ActiveSkills;
 use crate::session::tasks::{Task, TaskList};
 
 /// What is present now. Lists are sorted by name, so that equal sets are equal values.
@@ -45,7 +47,7 @@ pub struct Context {
     pub step: Option<u32>,
     /// RFC 3339, UTC.
     pub now: Option<String>,
-    /// Host-supplied facts by fixed names: `platform` (session), `git-branch` (turn).
+    /// Host-supplied facts by fixed names: `platform`, `preload` (session), `git-branch` (turn).
     pub facts: Vec<Fact>,
 }
 
@@ -156,6 +158,21 @@ pub trait SessionServices: Send + Sync {
         Err(nothing_runs())
     }
 
+    /// The active skills with their checklists; none where nothing runs.
+    fn active_skills(&self) -> ActiveSkills {
+        ActiveSkills::default()
+    }
+
+    /// Asks the session's model on behalf of `plugin`.
+    fn ask_model<'a>(
+        &'a self,
+        plugin: &'a str,
+        prompt: ModelPrompt,
+    ) -> BoxFuture<'a, Result<ModelAnswer, DomainError>> {
+        let _ = (plugin, prompt);
+        Box::pin(std::future::ready(Err(nothing_runs())))
+    }
+
     /// The time, RFC 3339; none where nothing runs.
     fn now(&self) -> Option<String> {
         None
@@ -217,7 +234,7 @@ impl Context {
     /// | lifetime | present |
     /// |---|---|
     /// | deployment | nothing |
-    /// | session | agent, model, variant, session, cwd, fact `platform` |
+    /// | session | agent, model, variant, session, cwd, facts `platform`, `preload` |
     /// | turn | also turn, now, fact `git-branch` |
     /// | step | everything |
     pub fn narrowed(&self, lifetime: Lifetime) -> Cow<'_, Self> {
@@ -247,7 +264,7 @@ impl Context {
 /// A fact this host does not know the lifetime of could change at any step.
 fn fact_lifetime(name: &str) -> Lifetime {
     match name {
-        "platform" => Lifetime::Session,
+        "platform" | "preload" => Lifetime::Session,
         "git-branch" => Lifetime::Turn,
         _ => Lifetime::Step,
     }

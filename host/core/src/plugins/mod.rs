@@ -7,6 +7,7 @@ mod asked;
 mod error;
 mod held;
 mod offer;
+mod protocol;
 
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -17,10 +18,15 @@ pub use asked::{
 pub use error::{DomainError, ErrorKind, Fault, LimitKind, PluginError};
 pub use held::Held;
 pub use offer::{
-    Agent, Content, Entry, Fact, Guidance, InjectionKind, Lifetime, Offer, Section, Tool, Variable,
+    Agent, Content, Entry, Fact, Guidance, InjectionKind, Lifetime, Offer, Section, SkillEntry,
+    Tool, Variable,
+};
+pub use protocol::{
+    EndedCall, LoadedSkill, ModelAnswer, ModelPrompt, Moment, Occasion, Pressure, RuntimeFault,
 };
 
 use crate::digest::Digest;
+use crate::message::Message;
 
 /// One configured instance of a component.
 pub trait Plugin: Send + Sync {
@@ -51,6 +57,79 @@ pub trait Plugin: Send + Sync {
         context: &'a Context,
         caller: &'a Caller,
     ) -> BoxFuture<'a, Result<Outcome, PluginError>>;
+
+    /// Looks for what happened outside the conversation, where it exports `watchers`.
+    fn observe<'a>(
+        &'a self,
+        occasion: &'a Occasion,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<(), PluginError>> {
+        let _ = (occasion, context, caller);
+        lacks(self.info(), "watchers", "observe")
+    }
+
+    /// How many messages at the end are kept if the conversation is to be compacted now, where it
+    /// exports `compaction`.
+    fn decide<'a>(
+        &'a self,
+        pressure: &'a Pressure,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Option<usize>, PluginError>> {
+        let _ = (pressure, context, caller);
+        lacks(self.info(), "compaction", "decide")
+    }
+
+    /// What stands for messages that are cut, where it exports `compaction`.
+    fn summarize<'a>(
+        &'a self,
+        messages: &'a [Message],
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<String, PluginError>> {
+        let _ = (messages, context, caller);
+        lacks(self.info(), "compaction", "summarize")
+    }
+
+    /// Skills of its own and those they require, each once, where it exports `skills`.
+    fn load_skills<'a>(
+        &'a self,
+        names: &'a [String],
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<LoadedSkill>, PluginError>> {
+        let _ = (names, context, caller);
+        lacks(self.info(), "skills", "load")
+    }
+
+    /// Pointers to notes that were not told before, where it exports `knowledge`.
+    fn hint<'a>(
+        &'a self,
+        recent: &'a [String],
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
+        let _ = (recent, context, caller);
+        lacks(self.info(), "knowledge", "hint")
+    }
+}
+
+/// The answer of a plugin that does not export an interface.
+fn lacks<T: Send + 'static>(
+    info: &PluginInfo,
+    interface: &'static str,
+    function: &'static str,
+) -> BoxFuture<'static, Result<T, PluginError>> {
+    let error = PluginError {
+        plugin: info.id.clone(),
+        interface: interface.to_owned(),
+        function: function.to_owned(),
+        fault: Fault::Load {
+            message: format!("does not export {interface}"),
+        },
+    };
+    Box::pin(std::future::ready(Err(error)))
 }
 
 /// What is known of a plugin without running it.
@@ -67,4 +146,11 @@ pub struct PluginInfo {
     pub exports: Vec<String>,
     /// Capabilities it imports, by name (`log`, `workspace`, `wasi:http`, …).
     pub imports: Vec<String>,
+}
+
+impl PluginInfo {
+    /// Whether it exports the contract's interface of this name.
+    pub fn exports(&self, interface: &str) -> bool {
+        self.exports.iter().any(|export| export == interface)
+    }
 }

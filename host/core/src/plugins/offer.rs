@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::session::injection::Kind;
+use crate::session::skills::SkillKind;
 
 /// How long a text stays as it is. Ordered from longest to shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,6 +42,8 @@ pub struct Offer {
     pub agents: Vec<Agent>,
     /// Injection kinds.
     pub injections: Vec<InjectionKind>,
+    /// Skills that the host can make active.
+    pub skills: Vec<SkillEntry>,
 }
 
 /// A named, ordered piece of the prompt.
@@ -118,6 +121,19 @@ pub struct InjectionKind {
     pub order: i32,
     /// What it means and what the agent does about it, a template.
     pub meaning: String,
+}
+
+/// A skill that the host can make active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillEntry {
+    /// Its name; one owner for each.
+    pub name: String,
+    /// The condition that triggers it.
+    pub description: String,
+    /// What it is.
+    pub kind: SkillKind,
+    /// Where it comes from.
+    pub path: String,
 }
 
 /// A named open-ended value.

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use super::tool::{LONGEST_WIRE_NAME, is_tool_name};
 use super::{
-    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, PERSONA, Place, Registry,
-    RegistryFault, RegistryOptions, SectionEntry, ToolEntry, VariableEntry, wire_name,
+    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, OwnedSkill, PERSONA, Place,
+    Registry, RegistryFault, RegistryOptions, SectionEntry, ToolEntry, VariableEntry, wire_name,
 };
 use crate::plugins::{
-    Agent, Content, Environment, InjectionKind, Lifetime, Offer, Section, Tool, Variable,
+    Agent, Content, Environment, InjectionKind, Lifetime, Offer, Plugin, Section, Tool, Variable,
 };
 use crate::prompt::ToolList;
 use crate::prompt::template::is_variable_name;
@@ -45,10 +45,14 @@ impl Registry {
             mut variables,
             mut agents,
             mut injection_kinds,
+            mut skills,
             tools,
             sections,
             ..
         } = builder;
+        skills.sort_by(|a: &OwnedSkill, b| a.skill.name.cmp(&b.skill.name));
+        let compaction = only_exporter("compaction", &plugins, &mut faults);
+        let knowledge = only_exporter("knowledge", &plugins, &mut faults);
         variables.sort_by(|a, b| a.name.cmp(&b.name));
         injection_kinds.sort_by(|a, b| a.name.cmp(&b.name));
         agents.sort_by(|a, b| a.agent.name.cmp(&b.agent.name));
@@ -74,6 +78,9 @@ impl Registry {
             tool_by_wire,
             agents,
             injection_kinds,
+            skills,
+            compaction,
+            knowledge,
             environment,
             deployment_answers: Mutex::default(),
         };
@@ -110,6 +117,7 @@ struct Builder {
     /// With their fixed texts, which can be linked only when all variables are known.
     sections: Vec<(SectionEntry, Option<String>)>,
     injection_kinds: Vec<injection::Kind>,
+    skills: Vec<OwnedSkill>,
 }
 
 impl Builder {
@@ -128,6 +136,11 @@ impl Builder {
         }
         for kind in offer.injections {
             self.take_injection_kind(owner, plugin, kind);
+        }
+        for skill in offer.skills {
+            if self.claim(Kind::Skill, &skill.name, plugin, is_skill_name) {
+                self.skills.push(OwnedSkill { skill, owner });
+            }
         }
     }
 
@@ -327,6 +340,29 @@ impl Builder {
             }
         }
     }
+}
+
+/// The plugin that exports an interface which one plugin of a deployment may have.
+fn only_exporter(
+    interface: &'static str,
+    plugins: &[Arc<dyn Plugin>],
+    faults: &mut Vec<RegistryFault>,
+) -> Option<usize> {
+    let exports = |plugin: &Arc<dyn Plugin>| plugin.info().exports(interface);
+    let first = plugins.iter().position(exports)?;
+    for second in plugins[first + 1..].iter().filter(|plugin| exports(plugin)) {
+        faults.push(RegistryFault::SecondExport {
+            interface,
+            first: plugins[first].info().id.clone(),
+            second: second.info().id.clone(),
+        });
+    }
+    Some(first)
+}
+
+/// The names of skills are those of the public format, which allows letters of any alphabet.
+fn is_skill_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(char::is_whitespace)
 }
 
 fn is_section_name(name: &str) -> bool {

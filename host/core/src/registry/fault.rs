@@ -45,6 +45,19 @@ pub enum RegistryFault {
         /// The other owner.
         second: String,
     },
+    /// Two plugins would decide the same thing.
+    #[error(
+        "{} both export {interface}: a deployment has at most one plugin that does",
+        Owners(first, second)
+    )]
+    SecondExport {
+        /// The interface.
+        interface: &'static str,
+        /// The plugin whose id sorts first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
     /// A name outside the grammar: nothing could refer to it.
     #[error("{kind} `{}` of plugin `{plugin}` has no valid name: {}", name.escape_debug(), kind.grammar())]
     Name {
@@ -158,6 +171,8 @@ pub enum Kind {
     Agent,
     /// A kind of injection.
     Injection,
+    /// A skill.
+    Skill,
 }
 
 impl RegistryFault {
@@ -174,6 +189,7 @@ impl RegistryFault {
             | Self::Parameters { plugin, .. } => Some(plugin),
             Self::Unsettled { .. }
             | Self::Duplicate { .. }
+            | Self::SecondExport { .. }
             | Self::WireCollision { .. }
             | Self::UnknownOrderedTool { .. }
             | Self::OrderedTwice { .. } => None,
@@ -199,6 +215,7 @@ impl Kind {
             Self::Variable => "it has the form [a-z][a-z0-9_]*",
             Self::Tool => "it is made of letters, digits and `_-.`",
             Self::Injection => "it is one of the reserved tags",
+            Self::Skill => "it is not empty and holds no white space",
             Self::Agent => {
                 "it starts with a lower-case letter and goes on in lower-case letters, digits and `_-.`"
             }
@@ -214,6 +231,7 @@ impl fmt::Display for Kind {
             Self::Tool => "tool",
             Self::Agent => "agent",
             Self::Injection => "injection kind",
+            Self::Skill => "skill",
         })
     }
 }

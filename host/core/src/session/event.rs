@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::compaction::Compaction;
 use super::injection::{Injection, Kind, Subject};
-use super::skills::SkillActivation;
+use super::skills::{ChecklistStep, SkillActivation};
 use super::tasks::TaskList;
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, ToolCall};
@@ -186,6 +187,52 @@ pub enum EventData {
     /// A skill was loaded, by itself or with one that requires it.
     #[serde(rename = "skill.activated")]
     SkillActivated(Box<SkillActivation>),
+    /// What became of the steps of an active skill changed.
+    #[serde(rename = "checklist.changed")]
+    ChecklistChanged {
+        /// The skill.
+        skill: String,
+        /// All of its steps.
+        steps: Vec<ChecklistStep>,
+    },
+    /// A note was read: its text outlasts compaction.
+    #[serde(rename = "note.read")]
+    NoteRead {
+        /// The note.
+        id: String,
+        /// The state it was in.
+        revision: String,
+        /// Digest of what the model reads of it.
+        text: Digest,
+    },
+    /// A note does not matter any more.
+    #[serde(rename = "note.discarded")]
+    NoteDiscarded {
+        /// The note.
+        id: String,
+    },
+    /// Pointers to notes became part of the transcript, as a trusted message of their own type.
+    #[serde(rename = "note.hinted")]
+    NotesHinted {
+        /// The plugin that knows them.
+        plugin: String,
+        /// The whole text, tags included.
+        text: String,
+    },
+    /// The earlier part of the conversation gave way to a summary.
+    #[serde(rename = "compaction")]
+    Compacted(Box<Compaction>),
+    /// A plugin asked the model something of its own.
+    #[serde(rename = "model.asked")]
+    ModelAsked {
+        /// The plugin.
+        plugin: String,
+        /// Digest of the exact request body.
+        request: Digest,
+        /// Token counts, where the service gave them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+    },
     /// A call was allowed or denied, by a rule or by the user.
     #[serde(rename = "permission", rename_all = "camelCase")]
     Permission {
@@ -303,8 +350,10 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 25] = [
+    pub const TYPES: [&'static str; 31] = [
         "cache.break",
+        "checklist.changed",
+        "compaction",
         "context",
         "done",
         "error",
@@ -317,6 +366,10 @@ impl EventData {
         "injection.suppressed",
         "message.assistant",
         "message.user",
+        "model.asked",
+        "note.discarded",
+        "note.hinted",
+        "note.read",
         "permission",
         "retry",
         "run.ended",
@@ -350,6 +403,9 @@ impl EventData {
                 | Self::ToolResult { .. }
                 | Self::Yield { .. }
                 | Self::TasksChanged(_)
+                | Self::ChecklistChanged { .. }
+                | Self::SkillActivated(_)
+                | Self::Compacted(_)
                 | Self::Error { .. }
         )
     }

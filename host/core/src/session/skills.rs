@@ -2,12 +2,14 @@
 //! was told is kept by its digest, so that it can be told again, verbatim, when the conversation no
 //! longer holds it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, EventData};
+use super::tasks::{Task, TaskStatus};
 use crate::digest::Digest;
+use crate::plugins::LoadedSkill;
 
 /// What a skill is for the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +38,9 @@ pub struct SkillStep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillActivation {
-    /// The call that loaded it.
-    pub call_id: String,
+    /// The call that loaded it; absent if it was preloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
     /// The plugin that knows it.
     pub plugin: String,
     /// Its name.
@@ -67,27 +70,42 @@ pub struct ActiveSkill {
     pub skill: SkillActivation,
     /// Run and step of the batch that loaded it last.
     pub batch: (u32, u32),
+    /// What became of its steps, by number; a step that is not there is open.
+    states: BTreeMap<u32, StepState>,
+}
+
+/// A step of an active skill's checklist, with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChecklistStep {
+    /// The step.
+    #[serde(flatten)]
+    pub step: SkillStep,
+    /// What became of it.
+    #[serde(flatten)]
+    pub state: StepState,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum StepState {
+    /// Nothing yet.
+    #[default]
+    Open,
+    /// A task that is this step is complete.
+    Complete,
+    /// A task that is this step is blocked, or the agent gave a reason for not following it.
+    Blocked {
+        /// The reason, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
 }
 
 /// The active skills of a session, in the order they became active: a fold over its events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ActiveSkills(Vec<ActiveSkill>);
-
-/// What a plugin says of a skill that it loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct LoadedSkill {
-    name: String,
-    #[serde(rename = "type")]
-    kind: SkillKind,
-    path: String,
-    #[serde(default)]
-    required_by: Option<String>,
-    /// What the model reads of it, whole.
-    pub(crate) text: String,
-    #[serde(default)]
-    steps: Vec<SkillStep>,
-}
 
 /// Which calls of a run load skills too late.
 #[derive(Debug, Clone, Default)]
@@ -108,40 +126,135 @@ impl ActiveSkills {
         self.0.iter().find(|active| active.skill.name == name)
     }
 
-    /// Takes in the next event. A skill that is loaded again is active once, as it is now.
+    /// Takes in the next event. A skill that is loaded again is active once, as it is now; in
+    /// another run it is followed from its first step again.
     pub fn apply(&mut self, event: &Event) {
-        let EventData::SkillActivated(skill) = &event.data else {
-            return;
-        };
-        let active = ActiveSkill {
-            skill: (**skill).clone(),
-            batch: (event.run, event.step),
-        };
+        match &event.data {
+            EventData::SkillActivated(skill) => self.activate(skill, (event.run, event.step)),
+            EventData::TasksChanged(list) => {
+                for task in &list.tasks {
+                    if let Some(step) = &task.step {
+                        self.tell(&step.skill, step.number, state_of(task));
+                    }
+                }
+            }
+            EventData::Yield { deviations, .. } => {
+                for deviation in deviations {
+                    if let Some((skill, number)) = self.step_of(&deviation.step) {
+                        let reason = Some(deviation.reason.clone());
+                        self.tell(&skill, number, StepState::Blocked { reason });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn activate(&mut self, skill: &SkillActivation, batch: (u32, u32)) {
         let known = self
             .0
             .iter_mut()
             .find(|known| known.skill.name == skill.name);
+        let states = match &known {
+            Some(known) if known.batch.0 == batch.0 => known.states.clone(),
+            _ => BTreeMap::new(),
+        };
+        let active = ActiveSkill {
+            skill: skill.clone(),
+            batch,
+            states,
+        };
         match known {
             Some(known) => *known = active,
             None => self.0.push(active),
         }
     }
+
+    fn tell(&mut self, skill: &str, number: u32, state: StepState) {
+        let known = self.0.iter_mut().find(|known| known.skill.name == skill);
+        if let Some(known) = known
+            && known.skill.steps.iter().any(|step| step.number == number)
+        {
+            known.states.insert(number, state);
+        }
+    }
+
+    /// The step that somebody means: by its number, with the skill's name where several active
+    /// skills have a checklist, or by the words it begins with.
+    fn step_of(&self, written: &str) -> Option<(String, u32)> {
+        let lists = || {
+            self.0
+                .iter()
+                .filter(|active| !active.skill.steps.is_empty())
+        };
+        let named = lists().find(|active| written.contains(active.skill.name.as_str()));
+        let active = named.or_else(|| lists().next().filter(|_| lists().count() == 1))?;
+        let rest = written.replace(active.skill.name.as_str(), " ");
+        let number = rest
+            .split(|c: char| !c.is_ascii_digit())
+            .find_map(|digits| digits.parse().ok());
+        let words = written.trim().to_lowercase();
+        let by_words = || {
+            let mut steps = active.skill.steps.iter();
+            let step = steps.find(|step| {
+                let text = step.text.to_lowercase();
+                !words.is_empty() && (text.starts_with(&words) || words.starts_with(&text))
+            });
+            step.map(|step| step.number)
+        };
+        Some((active.skill.name.clone(), number.or_else(by_words)?))
+    }
 }
 
-impl LoadedSkill {
-    /// The event of its activation.
-    pub(crate) fn activated(self, call_id: &str, plugin: &str, late: bool) -> SkillActivation {
-        SkillActivation {
-            call_id: call_id.to_owned(),
-            plugin: plugin.to_owned(),
-            name: self.name,
-            kind: self.kind,
-            path: self.path,
-            required_by: self.required_by,
-            text: Digest::of(&self.text),
-            steps: self.steps,
+impl ActiveSkill {
+    /// Its checklist.
+    pub fn checklist(&self) -> Vec<ChecklistStep> {
+        let steps = self.skill.steps.iter().map(|step| ChecklistStep {
+            step: step.clone(),
+            state: self.states.get(&step.number).cloned().unwrap_or_default(),
+        });
+        steps.collect()
+    }
+}
+
+fn state_of(task: &Task) -> StepState {
+    match task.status {
+        TaskStatus::Complete => StepState::Complete,
+        TaskStatus::Blocked => StepState::Blocked {
+            reason: task.note.clone(),
+        },
+        TaskStatus::Pending | TaskStatus::InProgress => StepState::Open,
+    }
+}
+
+impl SkillActivation {
+    /// The activation of a skill that a call loaded.
+    pub(crate) fn by_call(loaded: LoadedSkill, call_id: &str, plugin: &str, late: bool) -> Self {
+        Self {
+            call_id: Some(call_id.to_owned()),
             before_task_tools: !late,
+            ..Self::preloaded(loaded, plugin)
         }
+    }
+
+    /// The activation of a skill that stands in the prompt from the beginning.
+    pub(crate) fn preloaded(loaded: LoadedSkill, plugin: &str) -> Self {
+        Self {
+            call_id: None,
+            plugin: plugin.to_owned(),
+            name: loaded.name,
+            kind: loaded.kind,
+            path: loaded.path,
+            required_by: loaded.required_by,
+            text: Digest::of(&loaded.text),
+            steps: loaded.steps,
+            before_task_tools: true,
+        }
+    }
+
+    /// Whether its text stands in the prompt's prefix.
+    pub fn is_preloaded(&self) -> bool {
+        self.call_id.is_none()
     }
 }
 

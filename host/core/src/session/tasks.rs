@@ -47,6 +47,18 @@ pub enum TaskStatus {
     Blocked,
 }
 
+impl TaskStatus {
+    /// The word for it: `in_progress`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Complete => "complete",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
 /// A step of a workflow's checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

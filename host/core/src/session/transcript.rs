@@ -49,8 +49,16 @@ impl Transcript {
     pub fn apply(&mut self, event: &Event) {
         match &event.data {
             EventData::UserMessage { text } => self.push(Message::User { text: text.clone() }),
-            EventData::Context { text, .. } | EventData::InjectionDelivered { text, .. } => {
+            EventData::Context { text, .. }
+            | EventData::InjectionDelivered { text, .. }
+            | EventData::NotesHinted { text, .. } => {
                 self.push(Message::Developer { text: text.clone() })
+            }
+            EventData::Compacted(compaction) => {
+                let kept = self.messages.len().saturating_sub(compaction.kept);
+                let restored = compaction.restored.iter();
+                let restored = restored.map(|restored| Arc::new(restored.message.clone()));
+                self.messages.splice(..kept, restored);
             }
             EventData::AssistantMessage { message, .. } => {
                 self.open = message.calls().cloned().map(|call| (call, None)).collect();

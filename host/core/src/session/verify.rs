@@ -61,6 +61,7 @@ pub async fn verify(
                 revision += 1;
                 head = Head::read(store, generation).await?;
             }
+            EventData::Compacted(_) => revision += 1,
             EventData::AssistantMessage { request, .. } => {
                 found.requests += 1;
                 let rebuilt = head.as_ref().map(|head| {
@@ -117,6 +118,7 @@ impl Head {
             revision,
             cache_key: session,
             options: &self.generation.options,
+            max_tokens: None,
         }
     }
 }

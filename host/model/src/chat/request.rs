@@ -70,6 +70,9 @@ impl Form for Chat {
         if !request.cache_key.is_empty() {
             members.insert("prompt_cache_key".to_owned(), request.cache_key.into());
         }
+        if let Some(tokens) = request.max_tokens {
+            members.insert("max_completion_tokens".to_owned(), tokens.into());
+        }
         members.insert("stream".to_owned(), true.into());
         members.insert(
             "stream_options".to_owned(),

@@ -57,6 +57,9 @@ impl Form for Responses {
         }
         members.insert("store".to_owned(), false.into());
         members.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+        if let Some(tokens) = request.max_tokens {
+            members.insert("max_output_tokens".to_owned(), tokens.into());
+        }
         members.insert("stream".to_owned(), true.into());
         members
     }

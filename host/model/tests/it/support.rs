@@ -128,6 +128,7 @@ pub(crate) fn request<'a>(
         revision: 1,
         cache_key: "session-1",
         options,
+        max_tokens: None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod checklist;
 mod library;
 mod manifest;
+mod note;
 mod select;
 mod synth;
 

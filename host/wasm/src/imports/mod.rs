@@ -7,8 +7,10 @@ mod clock;
 mod holdings;
 mod http;
 mod inject;
+mod model;
 pub mod process;
 mod services;
+mod skills;
 mod tasks;
 pub mod workspace;
 
@@ -144,6 +146,8 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     settings_host::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     session_state::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::inject::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::model::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::skills_host::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::tasks::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     progress::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::workspace::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;

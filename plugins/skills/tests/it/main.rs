@@ -107,7 +107,8 @@ fn sections_and_tool_are_there_while_there_is_a_skill() {
             ("skills", 220),
             ("skills:catalog", 221),
             ("skills:workflow", 222),
-            ("skills:reference", 223)
+            ("skills:reference", 223),
+            ("skills:preloaded", 890)
         ]
     );
     let hints = tool(&library).unwrap().hints;

@@ -12,7 +12,7 @@ use raddle_core::session::EventData;
 
 use super::Place;
 use crate::arguments::PromptArguments;
-use crate::config::Config;
+use crate::config::{BASE, Config};
 use crate::conversation::find;
 use crate::deployment::{self, Deployment};
 use crate::failure::Failure;
@@ -23,14 +23,15 @@ use difference::Side;
 /// Shows the prompt in the form that is asked for.
 pub(super) async fn run(arguments: &PromptArguments, place: &Place) -> Result<(), Failure> {
     if let Some(other) = &arguments.diff {
-        return differ(other.as_ref(), &arguments.without, place).await;
+        return differ(other.as_ref(), arguments, place).await;
     }
     if let Some(id) = &arguments.session {
         let assembly = of_session(id, place).await?;
         return show(&assembly, None, arguments);
     }
     let deployment = Deployment::load(place.deployment()?, &arguments.without).await?;
-    let assembly = preview::assemble(&deployment, &place.directory).await?;
+    let variant = deployment.variant(arguments.variant.as_deref().unwrap_or(BASE))?;
+    let assembly = preview::assemble(&deployment, &place.directory, &variant).await?;
     show(&assembly, Some(&deployment), arguments)
 }
 
@@ -72,7 +73,12 @@ fn show(
 }
 
 /// What changes from this deployment to another, or to itself without some plugins.
-async fn differ(other: Option<&PathBuf>, without: &[String], place: &Place) -> Result<(), Failure> {
+async fn differ(
+    other: Option<&PathBuf>,
+    arguments: &PromptArguments,
+    place: &Place,
+) -> Result<(), Failure> {
+    let without = &arguments.without;
     if other.is_none() && without.is_empty() {
         return Err(Failure::Misuse(
             "--diff compares with another deployment (`--diff OTHER`), or with the deployment \
@@ -85,14 +91,21 @@ async fn differ(other: Option<&PathBuf>, without: &[String], place: &Place) -> R
         Some(file) => Config::load(file)?,
         None => Config::load(&config.file)?,
     };
-    let before = side(config, &[], &place.directory).await?;
-    let after = side(changed, without, &place.directory).await?;
+    let variant = arguments.variant.as_deref().unwrap_or(BASE);
+    let before = side(config, &[], &place.directory, variant).await?;
+    let after = side(changed, without, &place.directory, variant).await?;
     print(&difference::difference(&before, &after))
 }
 
-async fn side(config: Config, without: &[String], directory: &Path) -> Result<Side, Failure> {
+async fn side(
+    config: Config,
+    without: &[String],
+    directory: &Path,
+    variant: &str,
+) -> Result<Side, Failure> {
     let deployment = Deployment::load(config, without).await?;
-    let assembly = preview::assemble(&deployment, directory).await?;
+    let variant = deployment.variant(variant)?;
+    let assembly = preview::assemble(&deployment, directory, &variant).await?;
     Ok(Side::of(&assembly.explain(None), &deployment.registry))
 }
 
