@@ -86,7 +86,8 @@ pub(crate) fn summary(text: &str) -> String {
 
 /// Pointers to notes, as their plugin writes them.
 pub(crate) fn knowledge_hints(text: &str) -> String {
-    format!("<knowledge_hints>\n{}\n</knowledge_hints>", text.trim())
+    let text = text.trim_matches('\n');
+    format!("<knowledge_hints>\n{text}\n</knowledge_hints>")
 }
 
 /// The task list, a task on a line.

@@ -1,6 +1,6 @@
 //! A call: from the list as it is to the list as it is to be.
 
-use raddle_sdk::tasks::{Status, Task, TaskList};
+use raddle_sdk::tasks::{Status, Step, Task, TaskList};
 use raddle_sdk::{Error, ErrorKind};
 use serde::Deserialize;
 
@@ -27,6 +27,17 @@ pub struct NewTask {
     pub status: String,
     /// For example why it is blocked.
     pub note: Option<String>,
+    /// The step of a workflow that it is.
+    pub step: Option<NewStep>,
+}
+
+/// A step of a workflow, as the model writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct NewStep {
+    /// The workflow.
+    pub skill: String,
+    /// Its number there.
+    pub number: u32,
 }
 
 /// What is to be different about a task.
@@ -40,6 +51,8 @@ pub struct Update {
     pub status: Option<String>,
     /// Its new note; an empty one takes it away.
     pub note: Option<String>,
+    /// The step of a workflow that it is.
+    pub step: Option<NewStep>,
 }
 
 impl Arguments {
@@ -90,9 +103,20 @@ impl NewTask {
             label: self.label.clone(),
             status: status(&self.status, list)?,
             note: self.note.clone().filter(|note| !note.is_empty()),
-            // The checklist owns it, not the model.
-            step: old.and_then(|task| task.step.clone()),
+            step: match &self.step {
+                Some(step) => Some(step.made()),
+                None => old.and_then(|task| task.step.clone()),
+            },
         })
+    }
+}
+
+impl NewStep {
+    fn made(&self) -> Step {
+        Step {
+            skill: self.skill.clone(),
+            number: self.number,
+        }
     }
 }
 
@@ -111,6 +135,9 @@ impl Update {
         if let Some(note) = &self.note {
             task.note = Some(note.clone()).filter(|note| !note.is_empty());
         }
+        if let Some(step) = &self.step {
+            task.step = Some(step.made());
+        }
         Ok(())
     }
 }
@@ -124,6 +151,9 @@ pub fn shown(list: &TaskList) -> String {
     for task in &list.tasks {
         let status = name(task.status);
         text.push_str(&format!("\n{} [{status}] {}", task.id, task.label));
+        if let Some(step) = &task.step {
+            text.push_str(&format!(" ({} {})", step.skill, step.number));
+        }
         if let Some(note) = &task.note {
             text.push_str(&format!(": {note}"));
         }

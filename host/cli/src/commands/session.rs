@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use raddle_core::agent::Observer as _;
-use raddle_core::session::skills::{SkillActivation, SkillKind};
+use raddle_core::session::skills::{SkillActivation, SkillKind, StepState};
 use raddle_core::session::{Event, EventData, verify};
 use raddle_core::store::{Entry, SessionSummary, Store, Unreadable};
 use serde_json::Value;
@@ -197,12 +197,19 @@ fn loaded(skill: &SkillActivation, event: &Event) -> String {
     };
     let by = skill.required_by.as_ref();
     let by = by.map_or_else(String::new, |by| format!(", required by {by}"));
+    if skill.is_preloaded() {
+        return format!("{} ({kind}), preloaded", skill.name);
+    }
     let when = match skill.before_task_tools {
         true => "before the task tools",
         false => "after a task tool: a selection error",
     };
     let (name, run, step) = (&skill.name, event.run, event.step);
     format!("{name} ({kind}{by}) in batch {run}/{step}, {when}")
+}
+
+fn is_blocked(state: &StepState) -> bool {
+    matches!(state, StepState::Blocked { .. })
 }
 
 /// The type of an event, and what is most worth knowing of it.
@@ -228,6 +235,17 @@ fn summary(event: &Event) -> (String, String) {
         | EventData::InjectionDismissed { id, reason } => format!("{id}: {reason}"),
         EventData::InjectionDelivered { id, text, .. } => format!("{id} {text}"),
         EventData::SkillActivated(skill) => loaded(skill, event),
+        EventData::ChecklistChanged { skill, steps } => {
+            let complete = steps
+                .iter()
+                .filter(|step| step.state == StepState::Complete);
+            let blocked = steps.iter().filter(|step| is_blocked(&step.state)).count();
+            let (complete, all) = (complete.count(), steps.len());
+            format!("{skill}: {complete} of {all} complete, {blocked} blocked")
+        }
+        EventData::NoteRead { id, revision, .. } => format!("{id} {revision}"),
+        EventData::NotesHinted { text, .. } => text.clone(),
+        EventData::Compacted(compaction) => compaction.to_string(),
         EventData::Done { message } => message.clone(),
         EventData::Generation(generation) => format!(
             "{} plugins, {} ({})",

@@ -228,6 +228,27 @@ impl Observer for Screen {
                     self.note(state, &self.task(task));
                 }
             }
+            EventData::ChecklistChanged { skill, steps } if self.work => {
+                let line = self.style.faint(format!("  {skill}:"));
+                self.note(state, &line);
+                for step in steps {
+                    let line = shortened(&step.to_string(), WIDTH);
+                    self.note(state, &self.style.faint(format!("    {line}")));
+                }
+            }
+            EventData::SkillActivated(skill) if self.work => {
+                let late = if skill.before_task_tools {
+                    ""
+                } else {
+                    ", late"
+                };
+                let line = format!("  [skill {} is active{late}]", skill.name);
+                self.note(state, &self.style.faint(line));
+            }
+            EventData::Compacted(compaction) => {
+                let line = shortened(&format!("[compaction: {compaction}]"), 2 * WIDTH);
+                self.note(state, &self.style.faint(line));
+            }
             EventData::Permission {
                 tool,
                 allowed: false,

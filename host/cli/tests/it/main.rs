@@ -19,6 +19,7 @@ mod killed;
 mod programs;
 mod protocol;
 mod runs;
+mod session_protocol;
 mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -136,9 +136,8 @@ impl Agent {
         let surroundings = self.controller.announcer().surroundings();
         let conversation = restored.iter().map(|restored| &restored.message);
         let conversation = conversation.chain(rest.iter().map(|message| &**message));
-        let tokens: u64 = conversation
-            .map(|message| tokens(message, surroundings))
-            .sum();
+        let conversation: Vec<&Message> = conversation.collect();
+        let tokens = count(&conversation, surroundings);
         let after = Pressure {
             prompt_tokens: before.fixed_tokens + tokens,
             messages: restored.len() + kept,
@@ -249,22 +248,11 @@ impl Agent {
             .measured
             .filter(|(count, _)| *count <= messages.len());
         let prompt_tokens = match measured {
-            Some((count, measured)) => {
-                let new = messages[count..].iter();
-                measured
-                    + new
-                        .map(|message| tokens(message, surroundings))
-                        .sum::<u64>()
+            Some((known, measured)) => {
+                let new: Vec<&Message> = messages[known..].iter().map(Arc::as_ref).collect();
+                measured + count(&new, surroundings)
             }
-            None => {
-                let bytes: usize = messages.iter().map(|message| bytes(message)).sum();
-                let counted = if bytes < WORTH_COUNTING {
-                    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
-                } else {
-                    self.gauge.message_tokens(messages, surroundings)
-                };
-                fixed_tokens + counted
-            }
+            None => fixed_tokens + self.gauge.message_tokens(messages, surroundings),
         };
         Pressure {
             prompt_tokens,
@@ -308,7 +296,7 @@ impl Gauge {
             _ => {
                 let (system, tools) = (prefix.system(), prefix.tools_json());
                 let tokens = if system.len() + tools.len() < WORTH_COUNTING {
-                    u64::try_from((system.len() + tools.len()).div_ceil(4)).unwrap_or(u64::MAX)
+                    by_bytes(system.len() + tools.len())
                 } else {
                     surroundings.tokens(system) + surroundings.tokens(tools)
                 };
@@ -323,6 +311,10 @@ impl Gauge {
         messages: &[Arc<Message>],
         surroundings: &dyn Surroundings,
     ) -> u64 {
+        let all: Vec<&Message> = messages.iter().map(Arc::as_ref).collect();
+        if is_small(&all) {
+            return count(&all, surroundings);
+        }
         self.messages.truncate(messages.len());
         let new = messages[self.messages.len()..].iter();
         let new: Vec<u64> = new.map(|message| tokens(message, surroundings)).collect();
@@ -350,15 +342,28 @@ fn texts(message: &Message) -> Vec<&str> {
     }
 }
 
+/// Tokens of messages: by the tokenizer where they are worth it, else by their bytes.
+fn count(messages: &[&Message], surroundings: &dyn Surroundings) -> u64 {
+    if is_small(messages) {
+        return by_bytes(messages.iter().map(|message| bytes(message)).sum());
+    }
+    let messages = messages.iter();
+    messages.map(|message| tokens(message, surroundings)).sum()
+}
+
+fn is_small(messages: &[&Message]) -> bool {
+    messages.iter().map(|message| bytes(message)).sum::<usize>() < WORTH_COUNTING
+}
+
+fn by_bytes(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
+}
+
 fn bytes(message: &Message) -> usize {
     texts(message).iter().map(|text| text.len()).sum()
 }
 
 fn tokens(message: &Message, surroundings: &dyn Surroundings) -> u64 {
-    let bytes = bytes(message);
-    if bytes < WORTH_COUNTING / 64 {
-        return u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
-    }
     let texts = texts(message);
     texts.iter().map(|text| surroundings.tokens(text)).sum()
 }

@@ -32,6 +32,33 @@ pub struct Compaction {
     pub helped: bool,
 }
 
+impl std::fmt::Display for Compaction {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            cut,
+            kept,
+            tokens_before: before,
+            tokens_after: after,
+            ..
+        } = self;
+        let helped = if self.helped {
+            ""
+        } else {
+            ", which is not enough"
+        };
+        let restored: Vec<&str> = self
+            .restored
+            .iter()
+            .map(|restored| &*restored.what)
+            .collect();
+        write!(
+            formatter,
+            "{cut} messages cut, {kept} kept, {before} to {after} tokens{helped}; stands again: {}",
+            restored.join(", ")
+        )
+    }
+}
+
 /// Something that stands again, or still, in a conversation that was cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -217,6 +217,29 @@ impl ActiveSkill {
     }
 }
 
+impl std::fmt::Display for ChecklistStep {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let SkillStep {
+            number,
+            text,
+            optional,
+        } = &self.step;
+        let mark = match &self.state {
+            StepState::Open => "○",
+            StepState::Complete => "✓",
+            StepState::Blocked { .. } => "✗",
+        };
+        let optional = if *optional { " (optional)" } else { "" };
+        write!(formatter, "{mark} {number}. {text}{optional}")?;
+        match &self.state {
+            StepState::Blocked {
+                reason: Some(reason),
+            } => write!(formatter, ": {reason}"),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn state_of(task: &Task) -> StepState {
     match task.status {
         TaskStatus::Complete => StepState::Complete,
