@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use raddle_core::agent::{AgentSettings, Rule};
-use raddle_core::plugins::{Environment, Plugin};
+use raddle_core::plugins::{Environment, Fact, Plugin};
 use raddle_core::prompt::{Prompt, PromptOptions};
 use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
 use raddle_core::store::Store;
@@ -147,6 +147,7 @@ impl Deployment {
     pub(crate) fn prompt(&self) -> Result<Prompt, Failure> {
         let options = PromptOptions {
             dynamic: self.config.dynamic,
+            deferred: self.config.deferred.iter().cloned().collect(),
         };
         Prompt::new(Arc::clone(&self.registry), self.agent.as_deref(), options)
             .map_err(|error| Failure::bad(error.to_string()))
@@ -198,6 +199,18 @@ impl Deployment {
             .and_then(|entry| entry.agent.model.as_deref())
             .or_else(|| Some(self.config.model.as_ref()?.name.as_str()))
             .unwrap_or_default()
+    }
+}
+
+/// What the host itself supplies to plugins.
+fn environment(config: &Config) -> Environment {
+    let deferred = (!config.deferred.is_empty()).then(|| Fact {
+        name: "deferred-tools".to_owned(),
+        value: config.deferred.join(" "),
+    });
+    Environment {
+        facts: deferred.into_iter().collect(),
+        ..Environment::default()
     }
 }
 
@@ -308,7 +321,7 @@ impl Gathering<'_> {
         let options = RegistryOptions {
             tool_order: (!order.is_empty()).then(|| order.clone()),
         };
-        let environment = Environment::default();
+        let environment = environment(self.config);
         loop {
             let faults = match contributions(&self.plugins, &environment, &options).await {
                 Ok(registry) => return Some(registry),

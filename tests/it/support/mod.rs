@@ -553,6 +553,7 @@ impl Stage {
         let registry = Arc::new(registry);
         let options = PromptOptions {
             dynamic: self.dynamic,
+            ..PromptOptions::default()
         };
         let prompt = Prompt::new(Arc::clone(&registry), None, options).unwrap();
         let settings = AgentSettings {

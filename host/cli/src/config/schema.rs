@@ -23,13 +23,15 @@ pub(super) fn read(
 ) -> Config {
     let base = file.parent().unwrap_or(Path::new("/"));
     let mut root = document.root(values);
+    let (tool_order, deferred) = section(&mut root, "tools").map_or_else(Default::default, tools);
     let config = Config {
         shown: name.to_owned(),
         file: file.to_path_buf(),
         agent: section(&mut root, "agent").and_then(agent),
         model: section(&mut root, "model").and_then(|table| model(table, base)),
         dynamic: section(&mut root, "prompt").map_or_else(Dynamic::default, prompt),
-        tool_order: section(&mut root, "tools").map_or_else(Vec::new, tools),
+        tool_order,
+        deferred,
         plugins: section(&mut root, "plugins").map_or_else(Vec::new, |table| plugins(&table, base)),
         permissions: section(&mut root, "permission").map_or_else(Vec::new, permission),
         variants: section(&mut root, "variants").map_or_else(Vec::new, |table| variants(&table)),
@@ -185,23 +187,26 @@ fn prompt(mut table: Table<'_>) -> Dynamic {
     dynamic.unwrap_or_default()
 }
 
-fn tools(mut table: Table<'_>) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    for item in table
-        .get("order")
-        .and_then(|item| item.list())
-        .unwrap_or_default()
-    {
+fn tools(mut table: Table<'_>) -> (Vec<String>, Vec<String>) {
+    let order = distinct(table.get("order"));
+    let deferred = distinct(table.get("deferred"));
+    table.close();
+    (order, deferred)
+}
+
+/// Names, each once.
+fn distinct(list: Option<Item<'_>>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for item in list.and_then(|item| item.list()).unwrap_or_default() {
         let Some(name) = item.words() else {
             continue;
         };
-        if order.iter().any(|known| known == name) {
+        if names.iter().any(|known| known == name) {
             item.fault(format!("{} names `{name}` twice", item.label()));
         }
-        order.push(name.to_owned());
+        names.push(name.to_owned());
     }
-    table.close();
-    order
+    names
 }
 
 fn plugins(table: &Table<'_>, base: &Path) -> Vec<Plugin> {

@@ -46,6 +46,7 @@ fn every_key_is_read() {
     assert_eq!(config.agent.as_deref(), Some("coder"));
     assert_eq!(config.dynamic, Dynamic::Inline);
     assert_eq!(config.tool_order, ["read", "bash"]);
+    assert_eq!(config.deferred, ["github"]);
     let ids: Vec<&str> = config
         .plugins
         .iter()

@@ -408,3 +408,78 @@ fn a_skill_that_no_plugin_has_is_a_fault_of_the_deployment() {
         checked.stderr
     );
 }
+
+/// "The later design can use tool namespaces": a namespace is loaded on demand, which is reported as
+/// the cache break that it is, and stays loaded.
+#[test]
+fn tools_of_a_deferred_namespace_are_loaded_on_demand() {
+    let home = Home::new();
+    home.write(
+        "raddle.toml",
+        r#"
+[model]
+provider = "openai-responses"
+name = "recorded"
+
+[tools]
+deferred = ["shell"]
+
+[plugins.toolbox]
+source = "std:toolbox"
+
+[plugins.shell]
+source = "std:bash"
+settings.tool = "shell.bash"
+grants.process = { programs = ["bash"], cwd = "<session>" }
+
+[[permission.rule]]
+tool = "*"
+action = "allow"
+"#,
+    );
+    let mut script = Script(String::new());
+    let bash = ("shell__bash", json!({"command": "echo here"}));
+    script.step("main/1/1", std::slice::from_ref(&bash), &["Go."]);
+    script.step(
+        "main/1/2",
+        &[("load_tools", json!({"namespace": "shell"}))],
+        &["unknown-tool"],
+    );
+    script.step("main/1/3", &[bash], &["The tools of shell are loaded"]);
+    script.say("main/1/4", "done", &["here"]);
+    home.write("recording.jsonl", &script.0);
+    let exec = ["exec", "Go.", "--json", "--recording", "recording.jsonl"];
+    let events = events(&home.good(exec));
+    let breaks = of(&events, "cache.break");
+    assert_eq!(breaks.len(), 1, "{breaks:?}");
+    assert_eq!(
+        (&breaks[0]["part"], &breaks[0]["plugin"]),
+        (&json!("tools"), &json!("shell"))
+    );
+
+    let session = events[0]["session"].as_str().expect("an id").to_owned();
+    let mut script = Script(String::new());
+    script.step(
+        "main/2/1",
+        &[("shell__bash", json!({"command": "echo again"}))],
+        &["On."],
+    );
+    script.say("main/2/2", "done", &["again"]);
+    home.write("second.jsonl", &script.0);
+    home.good([
+        "exec",
+        "On.",
+        "--resume",
+        &session,
+        "--recording",
+        "second.jsonl",
+    ]);
+    let verified = home.run(["session", "verify", &session]);
+    assert_eq!(
+        verified.code,
+        Some(0),
+        "{}{}",
+        verified.stdout,
+        verified.stderr
+    );
+}

@@ -76,6 +76,7 @@ impl Agent {
         provider: &Arc<dyn Provider>,
         permissions: Permissions,
     ) -> Self {
+        prompt.load_tools(&controller.state().loaded_tools);
         prompt.restore(controller.tail().cloned());
         let caller = Caller {
             session: Some(Arc::new(Services::of(

@@ -91,6 +91,8 @@ impl Agent {
         self.controller.record_changes();
         let context = self.context();
         self.take_mail().await?;
+        self.prompt
+            .load_tools(&self.controller.state().loaded_tools);
         let assembled = self.prompt.assemble(&context, &self.caller).await;
         let message = self.head.message.take();
         let assembly = match assembled {
@@ -296,6 +298,7 @@ impl Agent {
                     EventData::NoteRead { id, revision, text }
                 }
                 Known::Discarded(id) => EventData::NoteDiscarded { id },
+                Known::Tools(namespace) => EventData::ToolsLoaded { namespace },
             });
         }
         Ok(events)

@@ -66,6 +66,7 @@ pub(crate) enum Known {
         text: String,
     },
     Discarded(String),
+    Tools(String),
 }
 
 /// What the other calls of a batch may know of a call.
@@ -408,6 +409,7 @@ fn known(facts: &[Fact]) -> Vec<Known> {
             let Note { id, revision, text } = serde_json::from_str(&fact.value).ok()?;
             Some(Known::Note { id, revision, text })
         }
+        "tools-loaded" => Some(Known::Tools(fact.value.clone())),
         "note-discarded" => Some(Known::Discarded(fact.value.clone())),
         _ => None,
     });

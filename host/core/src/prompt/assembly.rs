@@ -1,6 +1,6 @@
 //! Assembly: the one path from sections and variables to what the model is sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::cell::{SectionCell, Tick, ValueCell};
@@ -20,6 +20,8 @@ pub struct Prompt {
     pub(super) registry: Arc<Registry>,
     agent: Option<AgentEntry>,
     dynamic: Dynamic,
+    /// Namespaces whose tools are not loaded.
+    deferred: BTreeSet<String>,
     tools: Arc<ToolList>,
     pub(super) sections: Vec<SectionCell>,
     pub(super) values: Vec<ValueCell>,
@@ -32,10 +34,13 @@ pub struct Prompt {
 }
 
 /// What a deployment says about its prompt.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PromptOptions {
     /// `[prompt] dynamic`.
     pub dynamic: Dynamic,
+    /// `[tools] deferred`: namespaces whose tools, `<namespace>.<tool>`, are told of only when they
+    /// are loaded.
+    pub deferred: BTreeSet<String>,
 }
 
 /// Where text goes that lives shorter than the session.
@@ -85,12 +90,14 @@ impl Prompt {
             .sections()
             .iter()
             .filter(|section| visible(&section.tool))
+            .filter(|section| !is_deferred(&options.deferred, section.tool.as_deref()))
             .map(SectionCell::new)
             .chain(agent.as_ref().map(SectionCell::persona))
             .collect();
         sections.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         Ok(Self {
-            tools: registry.visible_tools(agent.as_ref()),
+            tools: tools(&registry, agent.as_ref(), &options.deferred),
+            deferred: options.deferred,
             values: registry.variables().iter().map(ValueCell::new).collect(),
             sections,
             registry,
@@ -111,11 +118,44 @@ impl Prompt {
     /// A tool the active agent may see, by its name or its name on the wire.
     pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
         let entry = self.registry.tool(name)?;
+        if is_deferred(&self.deferred, Some(&entry.tool.name)) {
+            return None;
+        }
         let visible = self
             .agent
             .as_ref()
             .is_none_or(|agent| agent.sees(&entry.tool.name));
         visible.then_some(entry)
+    }
+
+    /// Tells of the tools of `namespaces` from here on, which changes the tool list and nothing else
+    /// of the prefix: their guidance goes to the tail.
+    pub fn load_tools(&mut self, namespaces: &BTreeSet<String>) {
+        let loaded: BTreeSet<String> = self.deferred.intersection(namespaces).cloned().collect();
+        if loaded.is_empty() {
+            return;
+        }
+        self.deferred
+            .retain(|namespace| !loaded.contains(namespace));
+        let sees = |tool: &str| self.agent.as_ref().is_none_or(|agent| agent.sees(tool));
+        let guidance = self.registry.sections().iter().filter(|section| {
+            let tool = section.tool.as_deref();
+            is_deferred(&loaded, tool) && tool.is_some_and(sees)
+        });
+        let guidance: Vec<SectionCell> = guidance
+            .map(|section| {
+                let mut cell = SectionCell::new(section);
+                cell.lifetime = Lifetime::Turn;
+                cell
+            })
+            .collect();
+        self.sections.extend(guidance);
+        self.sections
+            .sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
+        self.tools = tools(&self.registry, self.agent.as_ref(), &self.deferred);
+        if let Some(prefix) = &mut self.prefix {
+            *prefix = Arc::new(prefix.with_tools(&self.tools));
+        }
     }
 
     /// Takes over which tail entries the transcript already holds, in their order: from the log
@@ -278,6 +318,28 @@ impl Assembly {
     pub fn tools(&self) -> &[ToolSchema] {
         self.prefix.tools()
     }
+}
+
+/// The tools that an agent may see, without those of deferred namespaces.
+fn tools(
+    registry: &Registry,
+    agent: Option<&AgentEntry>,
+    deferred: &BTreeSet<String>,
+) -> Arc<ToolList> {
+    if deferred.is_empty() {
+        return registry.visible_tools(agent);
+    }
+    let tools = registry.tools().iter().filter(|entry| {
+        let name = entry.tool.name.as_str();
+        agent.is_none_or(|agent| agent.sees(name)) && !is_deferred(deferred, Some(name))
+    });
+    Arc::new(ToolList::of(tools))
+}
+
+/// Whether a tool is one of a deferred namespace.
+fn is_deferred(deferred: &BTreeSet<String>, tool: Option<&str>) -> bool {
+    let namespace = tool.and_then(|tool| Some(tool.split_once('.')?.0));
+    namespace.is_some_and(|namespace| deferred.contains(namespace))
 }
 
 /// Whether a section's text stands in the system prompt, not in the tail.

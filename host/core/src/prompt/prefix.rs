@@ -101,6 +101,14 @@ impl Prefix {
         }
     }
 
+    /// The same system prompt with other tools.
+    pub(super) fn with_tools(&self, tools: &Arc<ToolList>) -> Self {
+        Self {
+            tools: Arc::clone(tools),
+            ..self.clone()
+        }
+    }
+
     /// The whole system prompt; empty if no section has a text.
     pub fn system(&self) -> &Arc<str> {
         &self.system

@@ -219,6 +219,12 @@ pub enum EventData {
         /// The whole text, tags included.
         text: String,
     },
+    /// The tools of a deferred namespace are told of from the next request on.
+    #[serde(rename = "tools.loaded")]
+    ToolsLoaded {
+        /// The namespace.
+        namespace: String,
+    },
     /// The earlier part of the conversation gave way to a summary.
     #[serde(rename = "compaction")]
     Compacted(Box<Compaction>),
@@ -350,7 +356,7 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 31] = [
+    pub const TYPES: [&'static str; 32] = [
         "cache.break",
         "checklist.changed",
         "compaction",
@@ -380,6 +386,7 @@ impl EventData {
         "tool.call",
         "tool.progress",
         "tool.result",
+        "tools.loaded",
         "usage",
         "yield",
     ];

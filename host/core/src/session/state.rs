@@ -1,5 +1,7 @@
 //! What a session knows beside its conversation: a fold over its events.
 
+use std::collections::BTreeSet;
+
 use super::compaction::Attempts;
 use super::event::{Event, EventData};
 use super::injection::Subject;
@@ -22,6 +24,8 @@ pub struct ExecutionState {
     pub artifacts: Vec<Subject>,
     /// The notes that were read, in that order.
     pub knowledge: Vec<ActiveNote>,
+    /// Namespaces of tools that were loaded.
+    pub loaded_tools: BTreeSet<String>,
     /// The last pointers to notes, as the model was told them.
     pub hints: Option<String>,
     /// Compactions that did not help.
@@ -67,6 +71,9 @@ impl ExecutionState {
                     revision: revision.clone(),
                     text: *text,
                 });
+            }
+            EventData::ToolsLoaded { namespace } => {
+                self.loaded_tools.insert(namespace.clone());
             }
             EventData::NotesHinted { text, .. } => self.hints = Some(text.clone()),
             EventData::NoteDiscarded { id } => self.knowledge.retain(|note| note.id != *id),

@@ -209,6 +209,7 @@ async fn inline_text_stands_in_the_system_prompt_at_its_order() {
     });
     let options = PromptOptions {
         dynamic: Dynamic::Inline,
+        ..PromptOptions::default()
     };
     let mut prompt = prompt_with(&[ticker], options).await;
     let mut systems = Vec::new();
