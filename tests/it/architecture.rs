@@ -27,6 +27,7 @@ fn allowed(package: &str) -> &'static [&'static str] {
         "raddle-plugin-skills" | "raddle-plugin-knowledge" => {
             &["raddle-sdk", "raddle-skill-format"]
         }
+        "raddle-plugin-gamma" => &["raddle-sdk", "gml"],
         plugin if plugin.starts_with("raddle-plugin-") => &["raddle-sdk"],
         guest if guest.starts_with("raddle-guest-") => &["raddle-sdk"],
         other => panic!("say in ARCHITECTURE.md, and here, what `{other}` may depend on"),

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 
 use roxmltree::{Document, Node, TextPos};
 
-use crate::image;
+use crate::image::{self, Images};
 use crate::rules::{Content, INLINE, rule, value_fault};
 
 /// How deep elements may stand in each other: far more than a deck needs.
@@ -19,24 +18,27 @@ const MOST_WORDS: usize = 75;
 
 /// One thing that is wrong.
 #[derive(Debug)]
-pub(crate) struct Problem {
-    at: TextPos,
-    pub(crate) severity: Severity,
-    message: String,
+pub struct Problem {
+    pub(crate) at: TextPos,
+    /// How much it matters.
+    pub severity: Severity,
+    pub(crate) message: String,
 }
 
 /// How much it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Severity {
+pub enum Severity {
+    /// The deck cannot be rendered.
     Error,
+    /// A question whether it is meant so.
     Warning,
 }
 
 /// What is wrong, in the order of the file.
-pub(crate) fn problems(document: &Document<'_>, folder: &Path) -> Vec<Problem> {
+pub(crate) fn problems(document: &Document<'_>, images: &dyn Images) -> Vec<Problem> {
     let mut check = Check {
         document,
-        folder,
+        images,
         ids: BTreeMap::new(),
         problems: Vec::new(),
     };
@@ -54,7 +56,7 @@ pub(crate) fn problems(document: &Document<'_>, folder: &Path) -> Vec<Problem> {
 
 struct Check<'a> {
     document: &'a Document<'a>,
-    folder: &'a Path,
+    images: &'a dyn Images,
     /// The line of each card.
     ids: BTreeMap<String, u32>,
     problems: Vec<Problem>,
@@ -239,7 +241,7 @@ impl Check<'_> {
 
     fn image(&mut self, image: Node<'_, '_>) {
         let src = image.attribute("src").filter(|src| !src.trim().is_empty());
-        if let Some(Err(fault)) = src.map(|src| image::find(self.folder, src)) {
+        if let Some(Err(fault)) = src.map(|src| image::check(self.images, src)) {
             self.error(image, format!("src of <image>: {fault}"));
         }
     }

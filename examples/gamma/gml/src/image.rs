@@ -1,46 +1,56 @@
 //! Images, taken into the page.
 
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+/// Where a deck's images come from.
+pub trait Images {
+    /// Says why there is no file `src`, a relative path in the deck's folder, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// A line about it.
+    fn check(&self, src: &str) -> Result<(), String>;
 
-/// The most bytes of one image.
-const LARGEST: u64 = 10 << 20;
+    /// The bytes of the file `src`.
+    ///
+    /// # Errors
+    ///
+    /// A line about why it cannot be read.
+    fn read(&self, src: &str) -> Result<Vec<u8>, String>;
+}
 
-/// The file that `src` names, and its media type: a file in the deck's folder or below it.
-pub(crate) fn find(folder: &Path, src: &str) -> Result<(PathBuf, &'static str), String> {
-    let path = Path::new(src);
-    let stays = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+/// The media type of the file that `src` names, or why it cannot be an image of a deck: a file in
+/// the deck's folder or below it.
+pub(crate) fn media_type(src: &str) -> Result<&'static str, String> {
+    let stays = !src.starts_with('/') && src.split('/').all(|part| part != "..");
     if !stays || src.contains(':') || src.contains('\\') {
         return Err(format!("{src:?} is no relative path in the deck's folder"));
     }
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let media_type = match extension.map(str::to_ascii_lowercase).as_deref() {
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("gif") => "image/gif",
-        Some("webp") => "image/webp",
-        Some("svg") => "image/svg+xml",
-        _ => return Err(format!("{src:?} is no png, jpg, gif, webp or svg")),
-    };
-    let missing = |_| format!("there is no file {src:?}");
-    let file = folder.join(path).canonicalize().map_err(missing)?;
-    let folder = folder.canonicalize().map_err(missing)?;
-    if !file.starts_with(folder) {
-        return Err(format!("{src:?} leads out of the deck's folder"));
+    let extension = src
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.rsplit_once('.'));
+    match extension
+        .map(|(_, extension)| extension.to_ascii_lowercase())
+        .as_deref()
+    {
+        Some("png") => Ok("image/png"),
+        Some("jpg" | "jpeg") => Ok("image/jpeg"),
+        Some("gif") => Ok("image/gif"),
+        Some("webp") => Ok("image/webp"),
+        Some("svg") => Ok("image/svg+xml"),
+        _ => Err(format!("{src:?} is no png, jpg, gif, webp or svg")),
     }
-    let metadata = fs::metadata(&file).map_err(missing)?;
-    if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(format!("{src:?} is no file of at most 10 MiB"));
-    }
-    Ok((file, media_type))
+}
+
+/// What is wrong with an image, if something is.
+pub(crate) fn check(images: &dyn Images, src: &str) -> Result<(), String> {
+    media_type(src)?;
+    images.check(src)
 }
 
 /// The image as a `data:` address.
-pub(crate) fn address(folder: &Path, src: &str) -> Result<String, String> {
-    let (file, media_type) = find(folder, src)?;
-    let bytes = fs::read(file).map_err(|error| format!("{src:?}: {error}"))?;
+pub(crate) fn address(images: &dyn Images, src: &str) -> Result<String, String> {
+    let media_type = media_type(src)?;
+    let bytes = images.read(src)?;
     Ok(format!("data:{media_type};base64,{}", base64(&bytes)))
 }
 

@@ -1,4 +1,4 @@
-//! `gml check FILE` and `gml render FILE -o FILE.html`.
+//! `gml check FILE`, `gml render FILE -o FILE.html` and `gml serve FILE --session ID`.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stderr,
@@ -6,24 +6,19 @@
     reason = "the output of a command-line tool"
 )]
 
-mod check;
-mod image;
-mod page;
-mod rules;
+mod folder;
+mod serve;
 
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
-use check::{Problem, Severity};
-use roxmltree::Document;
+use folder::Folder;
+use gml::{Problem, Severity};
 
 const USAGE: &str = "\
 usage: gml check FILE
-       gml render FILE -o FILE.html";
-
-/// The most bytes of a deck.
-const LARGEST: u64 = 4 << 20;
+       gml render FILE -o FILE.html
+       gml serve FILE --session ID [--config raddle.toml] [--raddle PROGRAM] [--port PORT]";
 
 /// Why it ends without having done what was asked for.
 enum Failure {
@@ -39,6 +34,7 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         ["check", file] => check(file),
         ["render", file, "-o", page] | ["render", "-o", page, file] => render(file, page),
+        ["serve", options @ ..] => serve(options),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -56,47 +52,23 @@ fn main() -> ExitCode {
 }
 
 fn check(file: &str) -> Result<(), Failure> {
-    let text = read(file)?;
-    let (_, problems) = parse(file, &text)?;
-    tell(file, &problems)
+    let text = folder::read(file).map_err(Failure::Unable)?;
+    tell(file, &gml::check(&text, &Folder::of(file)))
 }
 
 fn render(file: &str, page: &str) -> Result<(), Failure> {
-    let text = read(file)?;
-    let (document, problems) = parse(file, &text)?;
-    tell(file, &problems)?;
+    let text = folder::read(file).map_err(Failure::Unable)?;
+    let images = Folder::of(file);
+    tell(file, &gml::check(&text, &images))?;
     let unable = |error: String| Failure::Unable(format!("{page}: {error}"));
-    let html = page::render(&document, folder(file)).map_err(unable)?;
+    let html = gml::render(&text, &images).map_err(unable)?;
     fs::write(page, html).map_err(|error| unable(error.to_string()))
 }
 
-fn read(file: &str) -> Result<String, Failure> {
-    let unable = |error: &str| Failure::Unable(format!("{file}: {error}"));
-    let metadata = fs::metadata(file).map_err(|error| unable(&error.to_string()))?;
-    if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(unable("it is no file of at most 4 MiB"));
-    }
-    let bytes = fs::read(file).map_err(|error| unable(&error.to_string()))?;
-    let mut text = String::from_utf8(bytes).map_err(|_| unable("it is not UTF-8 text"))?;
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
-    }
-    Ok(text)
-}
-
-/// The deck and what is wrong with it. What is no XML is told of here.
-fn parse<'a>(file: &str, text: &'a str) -> Result<(Document<'a>, Vec<Problem>), Failure> {
-    match Document::parse(text) {
-        Ok(document) => {
-            let problems = check::problems(&document, folder(file));
-            Ok((document, problems))
-        }
-        Err(error) => {
-            let at = error.pos();
-            println!("{file}:{}:{}: error: {error}", at.row, at.col);
-            Err(Failure::Bad)
-        }
-    }
+fn serve(options: &[&str]) -> Result<(), Failure> {
+    let usage = || Failure::Unable(USAGE.to_owned());
+    let served = serve::Served::from_options(options).ok_or_else(usage)?;
+    served.run().map_err(Failure::Unable)
 }
 
 /// Prints what is wrong. Errors end it.
@@ -120,13 +92,5 @@ fn tell(file: &str, problems: &[Problem]) -> Result<(), Failure> {
     match errors {
         0 => Ok(()),
         _ => Err(Failure::Bad),
-    }
-}
-
-/// Where the images of a deck are.
-fn folder(file: &str) -> &Path {
-    match Path::new(file).parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
     }
 }

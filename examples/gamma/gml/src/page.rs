@@ -1,10 +1,8 @@
 //! A deck as one HTML page that needs nothing else.
 
-use std::path::Path;
-
 use roxmltree::{Document, Node};
 
-use crate::image;
+use crate::image::{self, Images};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -13,11 +11,11 @@ const STYLE: &str = include_str!("page.css");
 /// # Errors
 ///
 /// An image cannot be read any more.
-pub(crate) fn render(document: &Document<'_>, folder: &Path) -> Result<String, String> {
+pub(crate) fn render(document: &Document<'_>, images: &dyn Images) -> Result<String, String> {
     let deck = document.root_element();
     let attribute = |name| deck.attribute(name).map(escaped);
     let mut page = Page {
-        folder,
+        images,
         html: String::new(),
     };
     page.html.push_str(&format!(
@@ -38,7 +36,7 @@ pub(crate) fn render(document: &Document<'_>, folder: &Path) -> Result<String, S
 }
 
 struct Page<'a> {
-    folder: &'a Path,
+    images: &'a dyn Images,
     html: String,
 }
 
@@ -87,7 +85,7 @@ impl Page<'_> {
                 self.html.push_str("</blockquote>\n");
             }
             "image" => {
-                let src = image::address(self.folder, block.attribute("src").unwrap_or_default())?;
+                let src = image::address(self.images, block.attribute("src").unwrap_or_default())?;
                 let alt = escaped(block.attribute("alt").unwrap_or_default());
                 self.html
                     .push_str(&format!("<img src=\"{src}\" alt=\"{alt}\">\n"));
@@ -168,7 +166,7 @@ fn elements<'a, 'input>(node: Node<'a, 'input>) -> impl Iterator<Item = Node<'a,
     node.children().filter(Node::is_element)
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -1,6 +1,8 @@
 //! The program, as the skills describe it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod serve;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
