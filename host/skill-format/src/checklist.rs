@@ -5,7 +5,8 @@
 pub struct Step {
     /// Its number, from 1, whatever number it is written with.
     pub number: u32,
-    /// What it asks for: the first line, without marks.
+    /// What it asks for: what its first line has in bold at the beginning, else all of that line,
+    /// without marks.
     pub text: String,
     /// Whether it may be left out.
     pub optional: bool,
@@ -34,10 +35,26 @@ pub fn checklist(body: &str) -> Vec<Step> {
         steps.push(Step {
             number: u32::try_from(steps.len() + 1).unwrap_or(u32::MAX),
             optional: lower.contains("(optional)"),
-            text: text.replace("**", "").replace('`', "").trim().to_owned(),
+            text: title(text)
+                .replace("**", "")
+                .replace('`', "")
+                .trim()
+                .to_owned(),
         });
     }
     steps
+}
+
+/// What a step is called: what it begins with in bold, else all of its first line.
+fn title(text: &str) -> String {
+    let bold = text
+        .strip_prefix("**")
+        .and_then(|rest| rest.split_once("**"));
+    match bold {
+        Some((title, _)) if title.trim().is_empty() => text.to_owned(),
+        Some((title, _)) => title.to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 /// What stands behind the number of a line that begins with one.

@@ -14,7 +14,8 @@ use workspace::Workspace;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  run [ARG…]                build everything, then talk to the example coding agent;
+  run [EXAMPLE] [ARG…]      build everything, then talk to an example, the coding agent if none is
+                            named;
                             the arguments go to `raddle run`
   test [--world] [FILTER…]  every check and every test; with a FILTER, only the tests that match;
                             --world adds those that need programs of other projects

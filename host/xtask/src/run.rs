@@ -4,18 +4,30 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::components;
 use crate::workspace::{Workspace, succeed};
 
-/// Builds what the example needs, and becomes it. It works in a scratch copy of the example's
-/// project, fresh each time, unless the arguments name another directory.
+/// The example that runs where none is named.
+const EXAMPLE: &str = "coding-agent";
+
+/// Builds what an example needs, and becomes it: the one that the first argument names, if it names
+/// one. It works in a scratch copy of the example's project, fresh each time, unless the arguments
+/// name another directory.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     components::build(workspace)?;
     // The same selection as the tests, so that neither builds the dependencies again.
     succeed(&mut workspace.cargo(["build", "--workspace", "--bins", "--tests"]))?;
-    let example = workspace.root.join("examples/coding-agent");
+    let examples = workspace.root.join("examples");
+    let (name, arguments) = match arguments.split_first() {
+        Some((name, rest)) if !name.starts_with('-') => (name.as_str(), rest),
+        _ => (EXAMPLE, arguments),
+    };
+    let example = examples.join(name);
+    if !example.join("raddle.toml").is_file() {
+        bail!("there is no example `{name}` in {}", examples.display());
+    }
     let mut raddle = Command::new(workspace.binary("raddle"));
     raddle
         .args(["run", "--config"])
@@ -23,7 +35,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let is_elsewhere =
         |argument: &String| argument.starts_with("-C") || argument.starts_with("--cd");
     if !arguments.iter().any(is_elsewhere) {
-        let scratch = workspace.target.join("scratch/coding-agent");
+        let scratch = workspace.target.join("scratch").join(name);
         copy_afresh(&example.join("project"), &scratch)?;
         raddle.arg("--cd").arg(scratch);
     }

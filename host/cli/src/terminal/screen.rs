@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use raddle_core::agent::Observer;
+use raddle_core::session::skills::{ChecklistStep, StepState};
 use raddle_core::session::tasks::{Task, TaskStatus};
 use raddle_core::session::{EndCause, Event, EventData};
 use serde_json::Value;
@@ -34,6 +35,8 @@ pub(crate) struct Screen {
 
 #[derive(Default)]
 struct State {
+    /// Each as it was last shown.
+    checklists: BTreeMap<String, Vec<ChecklistStep>>,
     output: Output,
     /// The current answer has been streamed, at least in part.
     streamed: bool,
@@ -157,6 +160,23 @@ impl Screen {
         }
     }
 
+    /// How far a checklist is, with the steps that something became of since it was last shown.
+    fn checklist(&self, state: &mut State, skill: &str, steps: &[ChecklistStep]) {
+        let known = state.checklists.insert(skill.to_owned(), steps.to_vec());
+        let known = known.unwrap_or_default();
+        let complete = steps
+            .iter()
+            .filter(|step| step.state == StepState::Complete);
+        let line = format!("  [{skill}: {} of {} steps]", complete.count(), steps.len());
+        self.note(state, &self.style.faint(line));
+        for step in steps.iter().filter(|step| step.state != StepState::Open) {
+            if !known.contains(step) {
+                let line = shortened(&step.to_string(), WIDTH);
+                self.note(state, &self.style.faint(format!("    {line}")));
+            }
+        }
+    }
+
     fn ended(&self, state: &mut State, cause: EndCause) {
         self.end_line(state);
         let line = match cause {
@@ -229,12 +249,7 @@ impl Observer for Screen {
                 }
             }
             EventData::ChecklistChanged { skill, steps } if self.work => {
-                let line = self.style.faint(format!("  {skill}:"));
-                self.note(state, &line);
-                for step in steps {
-                    let line = shortened(&step.to_string(), WIDTH);
-                    self.note(state, &self.style.faint(format!("    {line}")));
-                }
+                self.checklist(state, skill, steps);
             }
             EventData::SkillActivated(skill) if self.work => {
                 let late = if skill.before_task_tools {

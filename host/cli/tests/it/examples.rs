@@ -18,8 +18,90 @@ fn the_prompt_of_the_coding_agent_is_known() {
 }
 
 #[test]
+fn the_prompt_of_gamma_is_known() {
+    assert_prompt("gamma", &Home::new());
+}
+
+/// "A small number of prompt variants": the common root prefix is the same, byte for byte, until the
+/// variant begins.
+#[test]
+fn the_variants_of_gamma_share_the_root_prefix() {
+    let config = folder("gamma").join("raddle.toml");
+    let prompt = |variant: &str| {
+        let arguments = ["prompt", "--json", "--variant", variant, "-c"];
+        let arguments = arguments
+            .iter()
+            .map(AsRef::as_ref)
+            .chain([config.as_os_str()]);
+        let shown: Value = serde_json::from_str(&home_of("gamma").good(arguments)).expect("JSON");
+        (
+            shown["system"].as_str().expect("a text").to_owned(),
+            shown["tools"].clone(),
+        )
+    };
+    let home = |text: &str| {
+        // Each is asked in a folder of its own, which the persona names.
+        let start = text.find("You work in ").expect("the persona");
+        let end = start + text[start..].find(".\n").expect("its end");
+        format!("{}{}", &text[..start], &text[end..])
+    };
+    let (base, tools) = prompt("base");
+    let base = home(&base);
+    for (variant, skill) in [("deck-generation", "Deck generation"), ("import", "Import")] {
+        let (text, same) = prompt(variant);
+        let text = home(&text);
+        assert_eq!(same, tools);
+        let added = text.strip_prefix(base.as_str()).expect("the root prefix");
+        assert!(
+            added
+                .trim_start()
+                .starts_with("This workflow skill is active because"),
+            "{added}"
+        );
+        assert!(added.contains(&format!("# {skill}")), "{added}");
+    }
+}
+
+/// The whole protocol in one recorded session: skills loaded in parallel, tasks, a brief that somebody
+/// changes meanwhile and that is read again, a repaired deck, a compaction, a completion that
+/// accounts for every step.
+#[test]
+fn the_recorded_gamma_makes_a_deck() {
+    let home = home_of("gamma");
+    let config = folder("gamma").join("raddle.toml");
+    let run = home.run(["run".as_ref(), "-c".as_ref(), config.as_os_str()]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let page = home.read("decks/bees.html");
+    assert!(page.contains("four weeks in spring"), "the repaired cell");
+    assert!(
+        home.read("decks/brief.xml")
+            .contains("teachers of ten to twelve")
+    );
+    let list = home.good(["session", "list", "--json"]);
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let id = list[0]["header"]["id"]
+        .as_str()
+        .or(list[0]["id"].as_str())
+        .expect("an id");
+    let shown = home.good(["session", "show", id]);
+    for line in [
+        "deck-generation (workflow) in batch 1/1, before the task tools",
+        "gml-authoring (reference, required by deck-generation) in batch 1/1",
+        "ask-user-questions (reference) in batch 1/1",
+        "artifact-0 artifact_update",
+        "injection.delivered",
+        "messages cut",
+        "deck-generation: 9 of 11 complete, 1 blocked",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+    assert!(!shown.contains("cache.break"), "{shown}");
+    home.good(["session", "verify", id]);
+}
+
+#[test]
 fn every_example_passes_its_check() {
-    for example in ["minimal", "coding-agent"] {
+    for example in ["minimal", "coding-agent", "gamma"] {
         let config = folder(example).join("raddle.toml");
         Home::new().good(["check".as_ref(), "-c".as_ref(), config.as_os_str()]);
     }
@@ -81,8 +163,13 @@ fn without_today(prompt: &str) -> String {
 }
 
 fn with_project() -> Home {
+    home_of("coding-agent")
+}
+
+/// A copy of the example's project.
+fn home_of(example: &str) -> Home {
     let home = Home::new();
-    for file in fs::read_dir(folder("coding-agent").join("project")).expect("the project") {
+    for file in fs::read_dir(folder(example).join("project")).expect("the project") {
         let file = file.expect("a file").path();
         let text = fs::read_to_string(&file).expect("text");
         home.write(&file.file_name().expect("a name").to_string_lossy(), &text);

@@ -12,6 +12,7 @@ use super::mentions::{blanked, tool_mentions, whole_words};
 use super::template::{Position, TemplateFault, nearest};
 use crate::plugins::{Caller, Context, Lifetime, Question};
 use crate::registry::{AgentEntry, Linked, PERSONA, Place, Registry, SectionEntry};
+use crate::trust::RESERVED_TAGS;
 
 /// Something a text should not say in this way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -424,6 +425,13 @@ fn known_names(registry: &Registry) -> BTreeSet<String> {
             .iter()
             .map(|entry| entry.agent.name.clone()),
     );
+    known.extend(
+        registry
+            .injection_kinds()
+            .iter()
+            .map(|kind| kind.name.clone()),
+    );
+    known.extend(RESERVED_TAGS.iter().map(|tag| (*tag).to_owned()));
     for entry in registry.tools() {
         names_in(&entry.tool.parameters, &mut known);
     }

@@ -3,7 +3,9 @@
 mod recording;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::future::ready;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use raddle_core::message::AssistantMessage;
 use raddle_core::provider::{
@@ -62,10 +64,15 @@ impl Conversation for ReplayConversation {
         let ids = CallIds::new(self.encoder.call_ids(), key.clone());
         let answer = find(&self.recording, key).and_then(|step| {
             check(step, &body)?;
-            Ok(play(step, &ids))
+            Ok((pause(step), play(step, &ids)))
         });
-        let events = answer.unwrap_or_else(|error| vec![Err(error)]);
-        stream::iter(events).boxed()
+        let (pause, events) = answer.unwrap_or_else(|error| (Duration::ZERO, vec![Err(error)]));
+        let events = stream::iter(events);
+        if pause.is_zero() {
+            return events.boxed();
+        }
+        let waited = stream::once(tokio::time::sleep(pause));
+        waited.filter_map(|()| ready(None)).chain(events).boxed()
     }
 }
 
@@ -124,6 +131,15 @@ fn contains(found: &Value, text: &str) -> bool {
     }
 }
 
+/// How long the model thinks.
+fn pause(step: &Step) -> Duration {
+    let pauses = step.chunks.iter().map(|chunk| match chunk {
+        Chunk::Pause(milliseconds) => *milliseconds,
+        _ => 0,
+    });
+    Duration::from_millis(pauses.sum())
+}
+
 /// The events of a step.
 fn play(step: &Step, ids: &CallIds) -> Vec<Result<StreamEvent, ProviderError>> {
     let mut events = Vec::new();
@@ -131,6 +147,7 @@ fn play(step: &Step, ids: &CallIds) -> Vec<Result<StreamEvent, ProviderError>> {
     let mut usage = None;
     for chunk in &step.chunks {
         match chunk {
+            Chunk::Pause(_) => {}
             Chunk::Text(text) => {
                 events.push(Ok(StreamEvent::Text(text.clone())));
                 match pieces.last_mut() {

@@ -30,6 +30,7 @@ use serde_json::Value;
 /// - `key`: the request it answers: `main`, a child's path or `compaction`, then run and step,
 ///   both from 1.
 /// - `chunks`: what is streamed, in order:
+///   - `{"pause": 500}`: how many milliseconds the model thinks before it answers; several add up.
 ///   - `{"text": "…"}`: visible text; neighbours make one part.
 ///   - `{"reasoning": {…}}`: a reasoning item, as a service would give it.
 ///   - `{"call": {"id"?, "name", "arguments"}}`: a tool call by its name on the wire; `arguments`
@@ -85,6 +86,8 @@ pub(super) struct Step {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Chunk {
+    /// Milliseconds.
+    Pause(u64),
     Text(String),
     Reasoning(Value),
     Call(RecordedCall),
