@@ -12,7 +12,7 @@ Exit codes:
   1    the thing checked is bad: a deployment, a component, a recording, a session
   2    used wrongly: an argument, or what it names is not there
   3    could not: the model service, the network or the disk
-  4    stopped: a call was denied, or a limit was reached
+  4    stopped: a call was denied, a limit was reached, or the agent waits for the user
   130  interrupted";
 
 /// Agents whose every word and tool comes from plugins.

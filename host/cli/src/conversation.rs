@@ -54,6 +54,10 @@ pub(crate) struct Outcome {
     error: Option<(String, String)>,
     /// The call that was not permitted, when the run did nothing more after it.
     denied: Option<Denied>,
+    /// Whether the run ended with a message that the user is to act on.
+    waits: bool,
+    /// The session.
+    session: String,
 }
 
 /// A call that was not permitted.
@@ -74,6 +78,15 @@ pub(crate) struct Watch {
 struct Seen {
     error: Option<(String, String)>,
     denied: Option<Denied>,
+    /// The last message that the user is to act on.
+    asked: Option<Asked>,
+}
+
+/// A message that ended a run.
+#[derive(Debug, Clone)]
+struct Asked {
+    intent: Option<String>,
+    step: (u32, u32),
 }
 
 impl Sessions {
@@ -244,8 +257,14 @@ impl Conversation {
             until_done(run, cancel).await??
         };
         let seen = std::mem::take(&mut *self.watch.seen());
+        let controller = self.agent.controller();
+        let last = (controller.run(), controller.step());
+        let asked = seen.asked.filter(|asked| asked.step == last);
+        let has_open_task = controller.tasks().is_active();
         Ok(Outcome {
             cause,
+            waits: asked.is_some_and(|asked| asked.waits(has_open_task)),
+            session: controller.header().id.clone(),
             error: seen.error,
             denied: seen.denied,
         })
@@ -256,6 +275,13 @@ impl Conversation {
 pub(crate) fn finish(outcome: &Outcome) -> Result<(), Failure> {
     match outcome.cause {
         EndCause::Answered | EndCause::Yielded => match &outcome.denied {
+            None if outcome.cause == EndCause::Yielded && outcome.waits => {
+                let id = &outcome.session;
+                Err(Failure::Stopped(format!(
+                    "the agent waits for the user: `raddle exec --resume {id}` or `raddle run \
+                     --resume {id}` answers it"
+                )))
+            }
             None => Ok(()),
             Some(Denied { tool, by, .. }) if by == "no-terminal" => Err(Failure::Stopped(format!(
                 "`{tool}` was not permitted, and nobody could be asked: a \
@@ -298,6 +324,19 @@ pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<SessionSummary, 
     }
 }
 
+impl Asked {
+    /// Whether the user has something to do. Nothing is inferred from the words of the message: it
+    /// says what it is, or no task is open.
+    fn waits(&self, has_open_task: bool) -> bool {
+        let intent = self.intent.as_deref().unwrap_or_default().trim();
+        match intent.to_lowercase().as_str() {
+            "complete" | "answer" => false,
+            "" => has_open_task,
+            _ => true,
+        }
+    }
+}
+
 impl Watch {
     fn new(observer: Arc<dyn Observer>) -> Arc<Self> {
         Arc::new(Self {
@@ -326,6 +365,16 @@ impl Observer for Watch {
                 self.seen().denied = Some(Denied {
                     tool: tool.clone(),
                     by: by.clone(),
+                    step: (event.run, event.step),
+                });
+            }
+            EventData::Yield {
+                block_on_user: true,
+                intent,
+                ..
+            } => {
+                self.seen().asked = Some(Asked {
+                    intent: intent.clone(),
                     step: (event.run, event.step),
                 });
             }

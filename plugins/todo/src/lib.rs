@@ -59,6 +59,8 @@ pub fn tool() -> Tool {
             // It changes nothing but the session's own list.
             Fact::new("read-only", "true"),
             Fact::new("protocol", "true"),
+            // People see the list itself.
+            Fact::new("display", "false"),
         ],
     }
 }

@@ -92,6 +92,8 @@ pub fn tool() -> Tool {
             // It changes nothing.
             Fact::new("read-only", "true"),
             Fact::new("protocol", "true"),
+            // People see the message itself.
+            Fact::new("display", "false"),
         ],
     }
 }

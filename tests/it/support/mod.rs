@@ -307,6 +307,7 @@ pub(crate) fn said(text: &str) -> Result<Outcome, PluginError> {
 pub(crate) enum Turn {
     Say(&'static str),
     Call(Vec<(&'static str, &'static str)>),
+    SayAndCall(&'static str, Vec<(&'static str, &'static str)>),
     /// Calls, but the answer was cut.
     Cut(Vec<(&'static str, &'static str)>),
     /// Says something, then fails.
@@ -422,6 +423,11 @@ impl Model {
         match turn {
             Turn::Say(words) => {
                 futures::stream::iter([text(words), done(vec![part(words)], Finish::Stop)]).boxed()
+            }
+            Turn::SayAndCall(words, calls) => {
+                let parts = std::iter::once(part(words)).chain(self.calls(calls));
+                let done = done(parts.collect(), Finish::ToolCalls);
+                futures::stream::iter([text(words), done]).boxed()
             }
             Turn::Call(calls) => {
                 futures::stream::iter([done(self.calls(calls), Finish::ToolCalls)]).boxed()

@@ -44,6 +44,8 @@ struct State {
     mid_line: bool,
     /// The calls of the current answer by id, each as a line about it.
     calls: BTreeMap<String, String>,
+    /// Those of them that are not shown, unless they fail: their tools and whose these are.
+    quiet: BTreeMap<String, (String, Option<String>)>,
     /// Calls whose output was shown as it came.
     shown: BTreeSet<String>,
 }
@@ -116,12 +118,10 @@ impl Screen {
     fn call(&self, state: &mut State, name: &str, plugin: Option<&str>, summary: &str) {
         let owner = plugin.filter(|plugin| *plugin != name);
         let owner = owner.map_or_else(String::new, |plugin| format!(" ({plugin})"));
-        let line = format!(
-            "{} {summary}{}",
-            self.style.strong(format!("● {name}")),
-            self.style.faint(owner)
-        );
-        self.note(state, &line);
+        let name = self.style.strong(format!("● {name}"));
+        let space = if summary.is_empty() { "" } else { " " };
+        let owner = self.style.faint(owner);
+        self.note(state, &format!("{name}{space}{summary}{owner}"));
     }
 
     fn result(&self, state: &mut State, call: &str, text: &str, is_error: bool) {
@@ -205,10 +205,15 @@ impl Observer for Screen {
             }
             EventData::AssistantMessage { message, .. } => {
                 state.calls.clear();
+                state.quiet.clear();
                 if !std::mem::take(&mut state.streamed) {
                     self.say(state, &message.text());
                 }
                 self.end_line(state);
+            }
+            EventData::ToolCall { call, plugin } if !event.display => {
+                let tool = (call.name.clone(), plugin.clone());
+                state.quiet.insert(call.id.clone(), tool);
             }
             EventData::ToolCall { call, plugin } if self.work => {
                 let summary = summary(&call.arguments);
@@ -228,9 +233,11 @@ impl Observer for Screen {
                 text,
                 is_error,
                 ..
-            } if self.work => {
+            } if self.work && event.display => {
                 // Several calls run at once: say which one this is.
-                if state.calls.len() > 1
+                if let Some((name, plugin)) = state.quiet.remove(call_id) {
+                    self.call(state, &name, plugin.as_deref(), "");
+                } else if state.calls.len() > 1
                     && let Some(call) = state.calls.get(call_id)
                 {
                     let line = self.style.faint(format!("  {call}:"));
@@ -238,7 +245,7 @@ impl Observer for Screen {
                 }
                 self.result(state, call_id, text, *is_error);
             }
-            EventData::Yield { message, .. } => {
+            EventData::Yield { message, .. } if event.display => {
                 self.end_line(state);
                 self.say(state, message.trim_end());
                 self.end_line(state);

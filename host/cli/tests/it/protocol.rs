@@ -90,7 +90,10 @@ fn tasks_change_by_rule_and_a_blocking_message_alone_ends_the_run() {
                 r#"\"in_progress\""#,
             ),
             (
-                &[say("All done.", true)],
+                &[(
+                    "message_user",
+                    json!({"message": "All done.", "blockOnUser": true, "intent": "complete"}),
+                )],
                 "/input/12/output",
                 "must be the only call",
             ),
@@ -126,5 +129,91 @@ fn tasks_change_by_rule_and_a_blocking_message_alone_ends_the_run() {
     assert_eq!(plain, "On it.\nAll done.\n", "what the user reads");
     let list: Value =
         serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
-    home.good(["session", "verify", list[0]["id"].as_str().expect("an id")]);
+    let id = list[0]["id"].as_str().expect("an id");
+    home.good(["session", "verify", id]);
+
+    // Played in a terminal: the list and the messages for themselves, and of their calls only what
+    // was refused, with the reason and without what was not to be shown.
+    let played = home.run(["session", "replay", id]);
+    assert_eq!(played.stdout, "> Go.\nOn it.\nAll done.\n");
+    let expected = [
+        "● todo",
+        r#"  {"code":"in-progress","message":"only one task can be in_progress, these are: a, b; nothing changed…"#,
+        "  ▸ Do a",
+        "  ○ Do b",
+        "● todo",
+        r#"  {"code":"invalid-arguments","message":"/update/0/status: value is not one of \"pending\", \"in_prog…"#,
+        "  ✓ Do a",
+        "  ○ Do b",
+        "● message_user (yield)",
+        r#"  {"code":"not-alone","message":"not shown: with blockOnUser true, message_user must be the only call…"#,
+    ];
+    let notes: Vec<&str> = played.stderr.lines().collect();
+    assert_eq!(notes, expected, "{}", played.stderr);
+}
+
+/// What the process exits with says whether the user has something to do.
+#[test]
+fn a_run_that_waits_for_the_user_is_stopped_and_a_complete_one_is_good() {
+    let task = json!({"id": "a", "label": "Do a", "status": "pending"});
+    let open = [("todo", json!({"tasks": [task]}))];
+    for (intent, with_open_task, code) in [
+        (Some("complete"), true, 0),
+        (Some("answer"), true, 0),
+        (Some("question"), false, 4),
+        (Some("blocked"), false, 4),
+        (None, false, 0),
+        (None, true, 4),
+    ] {
+        let home = Home::new();
+        home.write("raddle.toml", DEPLOYMENT);
+        let mut arguments = json!({"message": "So it is.", "blockOnUser": true});
+        if let Some(intent) = intent {
+            arguments["intent"] = json!(intent);
+        }
+        let told = [("message_user", arguments)];
+        let first = (&open[..], "/instructions", "message_user");
+        let last = (&told[..], "/instructions", "message_user");
+        let steps = match with_open_task {
+            true => vec![first, last],
+            false => vec![last],
+        };
+        home.write("recording.jsonl", &recording(&steps));
+        let done = home.run(["exec", "Go.", "--recording", "recording.jsonl"]);
+        let case = format!("{intent:?} {with_open_task}");
+        assert_eq!(done.code, Some(code), "{case}: {}", done.stderr);
+        assert_eq!(done.stdout, "So it is.\n", "{case}");
+        let waits = done
+            .stderr
+            .contains("the agent waits for the user: `raddle exec --resume ");
+        assert_eq!(waits, code == 4, "{case}: {}", done.stderr);
+    }
+}
+
+/// However the model says it, people read it once.
+#[test]
+fn an_answer_and_a_message_in_the_same_words_are_shown_once() {
+    let home = Home::new();
+    home.write("raddle.toml", DEPLOYMENT);
+    let arguments = json!({"message": "All done.", "blockOnUser": true, "intent": "complete"});
+    let call = json!({"call": {"name": "message_user", "arguments": arguments}});
+    let said = json!({"text": "All done."});
+    let finish = |finish: &str| json!({ "finish": finish });
+    for chunks in [
+        json!([said, finish("stop")]),
+        json!([call, finish("toolCalls")]),
+        json!([said, call, finish("toolCalls")]),
+    ] {
+        let expect = json!([{"pointer": "/instructions", "contains": "message_user"}]);
+        let step = json!({"key": "main/1/1", "chunks": chunks, "expect": expect});
+        home.write("recording.jsonl", &step.to_string());
+        let shown = home.good(["exec", "Go.", "--recording", "recording.jsonl"]);
+        assert_eq!(shown, "All done.\n", "{chunks}");
+        let list: Value =
+            serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+        let id = list[0]["id"].as_str().expect("an id");
+        let played = home.run(["session", "replay", id]);
+        assert_eq!(played.stdout, "> Go.\nAll done.\n", "{chunks}");
+        assert_eq!(played.stderr, "", "{chunks}");
+    }
 }

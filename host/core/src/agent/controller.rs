@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::{BoxFuture, FutureExt as _};
 
 use super::board::Board;
+use super::twice::Twice;
 use crate::prompt::TailEntry;
 use crate::session::compaction::Attempts;
 use crate::session::injection::{Kind, Moment, Queue};
@@ -56,6 +57,7 @@ pub(crate) struct Announcer {
     observer: Arc<dyn Observer>,
     run: AtomicU32,
     step: AtomicU32,
+    twice: Twice,
 }
 
 impl Controller {
@@ -344,6 +346,7 @@ impl Controller {
             observer,
             run: AtomicU32::new(0),
             step: AtomicU32::new(0),
+            twice: Twice::default(),
         });
         Self {
             store,
@@ -412,6 +415,11 @@ impl Announcer {
         self.observer.event(&self.stamp(0, data));
     }
 
+    /// What was shown of the answer whose calls are served.
+    pub(crate) fn twice(&self) -> &Twice {
+        &self.twice
+    }
+
     pub(crate) fn surroundings(&self) -> &dyn Surroundings {
         &*self.surroundings
     }
@@ -429,7 +437,7 @@ impl Announcer {
             session: self.session.clone(),
             run: self.run.load(Ordering::Relaxed),
             step: self.step.load(Ordering::Relaxed),
-            display: data.is_displayed(),
+            display: data.is_displayed() && !self.twice.is_seen(&data),
             data,
         }
     }

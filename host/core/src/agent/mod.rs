@@ -11,6 +11,7 @@ mod run;
 mod services;
 mod step;
 mod tools;
+mod twice;
 mod watch;
 
 use std::sync::Arc;
@@ -158,7 +159,8 @@ impl Agent {
         self.follow_up(cause, cancel).await
     }
 
-    /// After a run that came to its end: runs for what waited for that, or steered too late.
+    /// After a run that came to its end: runs for what waited for that, or steered too late. After
+    /// a message that the user is to act on, what waited for the end waits for the user.
     async fn follow_up(
         &mut self,
         mut cause: EndCause,
@@ -167,7 +169,9 @@ impl Agent {
         while matches!(cause, EndCause::Answered | EndCause::Yielded) {
             let wakes = self.listen().await?;
             let kinds = self.tools.registry().injection_kinds();
-            if !wakes && !self.controller.queue().has_follow_up(kinds) {
+            let follows =
+                cause == EndCause::Answered && self.controller.queue().has_follow_up(kinds);
+            if !wakes && !follows {
                 break;
             }
             cause = self.run_once(None, cancel).await?;

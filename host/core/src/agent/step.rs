@@ -32,6 +32,8 @@ pub(super) struct Head {
     pub(super) revision: u64,
     /// What the run ended with, where a tool said it.
     said: Option<String>,
+    /// Whether the model has answered in the run.
+    answered: bool,
     /// Facts of the run: read once, when it begins.
     facts: Vec<Fact>,
     /// Whether the run loads its skills in time.
@@ -45,6 +47,7 @@ impl Agent {
     pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
         self.head.said = None;
+        self.head.answered = false;
         self.head.selection = Selection::default();
         let requirements = self.settings.requirements.iter();
         self.head.required = requirements
@@ -231,6 +234,7 @@ impl Agent {
         }
         self.controller.commit().await?;
         let mut terminated = !prepared.is_empty();
+        let mut said = None;
         if prepared.len() == calls.len() {
             let mut batch = Batch::start(prepared, &self.context(), &self.caller);
             loop {
@@ -243,7 +247,7 @@ impl Agent {
                 if let Some(EventData::Yield { message, .. }) = &finished.said
                     && finished.terminate
                 {
-                    self.head.said = Some(message.clone());
+                    said = Some(message.clone());
                 }
                 terminated &= finished.terminate;
                 self.controller.record_changes();
@@ -268,6 +272,7 @@ impl Agent {
         let unanswered = self.controller.answer_open(code, message);
         terminated &= unanswered.is_empty();
         self.controller.record(unanswered);
+        self.head.said = said.filter(|_| terminated);
         Ok(terminated)
     }
 
@@ -361,8 +366,11 @@ impl Agent {
     }
 
     pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
-        let answer = || self.controller.transcript().last_answer();
-        let message = self.head.said.take().or_else(answer).unwrap_or_default();
+        let answer = match self.head.answered {
+            true => self.controller.transcript().last_answer(),
+            false => None,
+        };
+        let message = self.head.said.take().or(answer).unwrap_or_default();
         self.controller
             .record([EventData::RunEnded { cause }, EventData::Done { message }]);
         self.controller.commit().await
@@ -456,6 +464,15 @@ impl Agent {
                 self.head.selection.call(&call.id, is_task);
             }
         }
+        let quiet = message.calls().filter(|call| self.tools.shows_itself(call));
+        let quiet = quiet.map(|call| call.id.clone()).collect();
+        let twice = self.controller.announcer().twice();
+        let text = match message.calls().next() {
+            Some(_) => message.text(),
+            None => String::new(),
+        };
+        twice.answered(text, quiet);
+        self.head.answered = true;
         let calls: Vec<EventData> = message
             .calls()
             .map(|call| self.tools.call_event(call))

@@ -129,6 +129,12 @@ impl ToolRunner {
         entry.is_some_and(|entry| entry.tool.hint("protocol") != Some("true"))
     }
 
+    /// Whether a call shows people what it does by events of its own.
+    pub(crate) fn shows_itself(&self, call: &ToolCall) -> bool {
+        let entry = self.registry.tool(&call.name);
+        entry.is_some_and(|entry| entry.tool.hint("display") == Some("false"))
+    }
+
     /// Looks a call up among the tools the model was `shown`, and checks its arguments against
     /// the schema.
     pub(crate) fn check<'a>(&'a self, call: &'a ToolCall, shown: bool) -> Checked<'a> {

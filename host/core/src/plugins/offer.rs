@@ -84,7 +84,7 @@ pub struct Tool {
     pub parameters: Value,
     /// Habits across calls; becomes section `tool:<name>`.
     pub guidance: Option<Guidance>,
-    /// For front ends and scheduling: `title`, `kind`, `read-only`, `exclusive`, `protocol`.
+    /// For front ends and scheduling: `title`, `kind`, `read-only`, `exclusive`, `protocol`, `display`.
     pub hints: Vec<Fact>,
 }
 
