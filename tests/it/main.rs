@@ -15,6 +15,7 @@ mod licences;
 mod skills;
 mod standard_tools;
 mod support;
+mod tasks;
 mod yielding;
 
 use std::path::{Path, PathBuf};

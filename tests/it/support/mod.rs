@@ -29,7 +29,8 @@ use serde_json::{Value, json};
 
 type Answering =
     Box<dyn Fn(&Question, &Context) -> Result<Option<String>, PluginError> + Send + Sync>;
-type Serving = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Outcome, PluginError>> + Send + Sync>;
+type Serving =
+    Arc<dyn Fn(Value, Caller) -> BoxFuture<'static, Result<Outcome, PluginError>> + Send + Sync>;
 
 /// A plugin in memory.
 pub(crate) struct MemoryPlugin {
@@ -177,10 +178,23 @@ impl MemoryPlugin {
     }
 
     pub(crate) fn tool<F>(
-        mut self,
+        self,
         name: &str,
         hints: &[(&str, &str)],
         serve: impl Fn(Value) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Outcome, PluginError>> + Send + 'static,
+    {
+        self.tool_in_session(name, hints, move |arguments, _| serve(arguments))
+    }
+
+    /// A tool that does something to the session that calls it.
+    pub(crate) fn tool_in_session<F>(
+        mut self,
+        name: &str,
+        hints: &[(&str, &str)],
+        serve: impl Fn(Value, Caller) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Result<Outcome, PluginError>> + Send + 'static,
@@ -201,8 +215,8 @@ impl MemoryPlugin {
                 })
                 .collect(),
         });
-        self.serving
-            .insert(name.to_owned(), Arc::new(move |value| serve(value).boxed()));
+        let serve: Serving = Arc::new(move |value, caller| serve(value, caller).boxed());
+        self.serving.insert(name.to_owned(), serve);
         self
     }
 }
@@ -238,10 +252,10 @@ impl Plugin for MemoryPlugin {
         &'a self,
         invocation: &'a Invocation,
         _context: &'a Context,
-        _caller: &'a Caller,
+        caller: &'a Caller,
     ) -> BoxFuture<'a, Result<Outcome, PluginError>> {
         let arguments = serde_json::from_str(&invocation.call.arguments).unwrap();
-        (self.serving[&invocation.call.name])(arguments)
+        (self.serving[&invocation.call.name])(arguments, caller.clone())
     }
 
     fn decide<'a>(

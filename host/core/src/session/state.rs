@@ -47,7 +47,7 @@ impl ExecutionState {
     /// Takes in the next event.
     pub fn apply(&mut self, event: &Event) {
         match &event.data {
-            EventData::TasksChanged(list) => self.tasks = list.clone().repaired(),
+            EventData::TasksChanged(list) => self.tasks.apply(list),
             EventData::ToolResult {
                 artifact: Some(subject),
                 ..

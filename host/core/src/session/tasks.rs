@@ -1,5 +1,5 @@
 //! The task list: state of the session, not of the conversation. Every change is an event with
-//! the whole list; the newest one is the list.
+//! the whole list; the one with the highest revision is the list.
 
 use std::collections::BTreeSet;
 
@@ -119,6 +119,14 @@ impl TaskList {
             revision: revision.saturating_add(1),
             tasks,
         })
+    }
+
+    /// Takes in a list of the log. An older one than this, later in a log that two have written, is
+    /// no news.
+    pub fn apply(&mut self, logged: &Self) {
+        if logged.revision >= self.revision {
+            *self = logged.clone().repaired();
+        }
     }
 
     /// The list as it may stand in a session: of tasks with the same id the first, of those in

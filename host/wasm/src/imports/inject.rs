@@ -39,7 +39,7 @@ impl inject::Host for State {
         reason: String,
     ) -> wasmtime::Result<Result<inject::Receipt, types::Error>> {
         self.charge(id.len() + reason.len())?;
-        answer(self.session().and_then(|session| {
+        answer(self.changed_session().and_then(|session| {
             let dismissed = session.dismiss_injection(&id, &reason)?;
             Ok(receipt(&id, &dismissed))
         }))
@@ -51,7 +51,7 @@ impl State {
         &mut self,
         injection: inject::Injection,
     ) -> Result<inject::Receipt, DomainError> {
-        let session = self.session()?;
+        let session = self.changed_session()?;
         let injection = taken(injection, session.now())?;
         let id = injection.id.clone();
         let sent = session.send_injection(injection).await?;

@@ -74,6 +74,7 @@ pub(crate) enum Purpose {
 /// The data of one store: one call, or one set of questions.
 pub(crate) struct State {
     pub(crate) profile: Arc<Profile>,
+    purpose: Purpose,
     pub(crate) caller: Caller,
     pub(crate) meter: Meter,
     /// Bytes that host calls may still move.
@@ -97,6 +98,7 @@ impl State {
             clock::fix(&mut wasi);
         }
         Self {
+            purpose,
             caller,
             meter: Meter::new(profile.limits),
             host_calls: profile.limits.host_calls,
@@ -117,6 +119,20 @@ impl State {
                 "there is no session here",
             )
         })
+    }
+
+    /// The same for what changes the session: a call may, a text that is asked for may not. A text
+    /// is asked for as often as it is needed, also to look at a prompt that nobody sends.
+    fn changed_session(&self) -> Result<Arc<dyn SessionServices>, DomainError> {
+        let session = self.session()?;
+        match self.purpose {
+            Purpose::Act => Ok(session),
+            Purpose::Text => Err(DomainError::new(
+                ErrorKind::Denied,
+                "no-call",
+                "a text that is asked for does not change the session: a tool call may",
+            )),
+        }
     }
 
     /// Bytes that host calls may still move, as far as the contract counts.

@@ -93,7 +93,7 @@ impl session_state::Host for State {
         value: String,
     ) -> wasmtime::Result<Result<(), types::Error>> {
         self.charge(key.len() + value.len())?;
-        answer(match self.session() {
+        answer(match self.changed_session() {
             Ok(session) => session.set_state(&self.profile.id, &key, Some(value)).await,
             Err(error) => Err(error),
         })
@@ -106,7 +106,7 @@ impl session_state::Host for State {
         value: String,
     ) -> wasmtime::Result<Result<bool, types::Error>> {
         self.charge(key.len() + value.len() + expected.as_ref().map_or(0, String::len))?;
-        answer(match self.session() {
+        answer(match self.changed_session() {
             Ok(session) => {
                 session
                     .swap_state(&self.profile.id, &key, expected, value)
@@ -118,7 +118,7 @@ impl session_state::Host for State {
 
     async fn remove(&mut self, key: String) -> wasmtime::Result<Result<(), types::Error>> {
         self.charge(key.len())?;
-        answer(match self.session() {
+        answer(match self.changed_session() {
             Ok(session) => session.set_state(&self.profile.id, &key, None).await,
             Err(error) => Err(error),
         })

@@ -20,7 +20,7 @@ impl tasks::Host for State {
     ) -> wasmtime::Result<Result<tasks::TaskList, types::Error>> {
         let tasks: Vec<Task> = tasks.into_iter().map(task).collect();
         self.charge(tasks.iter().map(weight).sum())?;
-        let list = self.session();
+        let list = self.changed_session();
         self.list(list.and_then(|session| session.replace_tasks(revision, tasks)))
     }
 }

@@ -273,14 +273,13 @@ async fn keys_are_listed_and_removed() {
                 (func $remove (param i32 i32 i32)))"#,
         )
         .core(&data(1100, "a2"))
-        .core(&words(1024, &[0, 1]))
-        .rendering(
+        .calling(
             "(call $remove (i32.const 1100) (i32.const 2) (i32.const 2000))
             (call $list (i32.const 1100) (i32.const 1) (i32.const 2000))
             (if (i32.ne (i32.load (i32.const 2008)) (i32.const 2)) (then (unreachable)))
-            (i64.store (i32.const 1032)
+            (i64.store (i32.const 1064)
                 (i64.load offset=8 (i32.load (i32.const 2004))))
-            (i32.const 1024)",
+            (i32.const 1056)",
         );
     let plugin = load(guest.build()).await;
     let services = Services::default();
@@ -294,10 +293,60 @@ async fn keys_are_listed_and_removed() {
         .set_state("other", "a9", Some("1".to_owned()))
         .await
         .unwrap();
-    assert_eq!(
-        render(&*plugin, &services.caller()).await,
-        Ok(Some("a3".to_owned()))
-    );
+    let Outcome::Done(reply) = call(&*plugin, &services.caller()).await.unwrap() else {
+        panic!("a reply")
+    };
+    assert_eq!(reply.text, "a3");
+}
+
+/// Everything that changes a session, called with as little as it takes: a guest that passes the
+/// host's refusal on.
+#[tokio::test]
+async fn only_what_acts_changes_the_session() {
+    for (interface, function, parameters) in [
+        ("session-state", "set", 5),
+        ("session-state", "swap", 8),
+        ("session-state", "remove", 3),
+        ("tasks", "replace", 4),
+        ("inject", "send", 2),
+        ("inject", "dismiss", 5),
+    ] {
+        let kinds = " i32".repeat(parameters);
+        // Empty texts and lists, and at address 1200 a record of nothing.
+        let first = if function == "send" { 1200 } else { 0 };
+        let zeros = "(i32.const 0)".repeat(parameters - 2);
+        let instructions = format!(
+            "(call $change (i32.const {first}) {zeros} (i32.const 2000))
+            (if (i32.load8_u (i32.const 2000)) (then (return (i32.const 2000))))
+            (i32.const 1024)"
+        );
+        let guest = Guest::new()
+            .import(interface)
+            .core_import(&format!(
+                r#"(import "raddle:plugin/{interface}@0.1.0" "{function}"
+                    (func $change (param{kinds})))"#
+            ))
+            .calling(&instructions)
+            .rendering(&instructions);
+        let plugin = load(guest.build()).await;
+        let services = Services::default();
+        let caller = Caller {
+            call_id: None,
+            ..services.caller()
+        };
+        let Fault::Domain(error) = fault(render(&*plugin, &caller).await) else {
+            panic!("{interface} {function}")
+        };
+        let told = (error.kind, &*error.code);
+        assert_eq!(told, (ErrorKind::Denied, "no-call"), "{function}");
+        assert_eq!(services.state(), []);
+        if let Err(error) = call(&*plugin, &services.caller()).await {
+            let Fault::Domain(error) = error.fault else {
+                panic!("{interface} {function}: {error}")
+            };
+            assert_ne!(error.code, "no-call", "{function}");
+        }
+    }
 }
 
 #[tokio::test]
