@@ -212,6 +212,15 @@ impl Builder {
             };
             self.sections.push((entry, Some(guidance.text.clone())));
         }
+        if let Some(argument) = tool.hint("exclusive")
+            && tool.parameters["properties"].get(argument).is_none()
+        {
+            self.faults.push(RegistryFault::Exclusive {
+                tool: tool.name.clone(),
+                plugin: plugin.to_string(),
+                argument: argument.to_owned(),
+            });
+        }
         let name = tool.name.clone();
         match ToolEntry::new(tool, Arc::clone(plugin)) {
             Ok(entry) => self.tools.push(entry),

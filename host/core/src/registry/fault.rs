@@ -121,6 +121,19 @@ pub enum RegistryFault {
         /// What is wrong.
         message: String,
     },
+    /// A tool's calls are to wait for each other by an argument that there is not.
+    #[error(
+        "tool `{tool}` of plugin `{plugin}`: its hint `exclusive` names `{argument}`, which is none \
+         of its parameters"
+    )]
+    Exclusive {
+        /// The tool.
+        tool: String,
+        /// The plugin that offers it.
+        plugin: String,
+        /// What the hint says.
+        argument: String,
+    },
     /// An agent is to see a tool that no plugin offers.
     #[error(
         "agent `{agent}` of plugin `{plugin}`: its `tools` name `{tool}`, which no plugin offers{}",
@@ -186,6 +199,7 @@ impl RegistryFault {
             | Self::Reserved { plugin, .. }
             | Self::LongToolName { plugin, .. }
             | Self::UnknownAgentTool { plugin, .. }
+            | Self::Exclusive { plugin, .. }
             | Self::Parameters { plugin, .. } => Some(plugin),
             Self::Unsettled { .. }
             | Self::Duplicate { .. }

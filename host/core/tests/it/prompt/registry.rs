@@ -1,6 +1,6 @@
 //! One owner for each name, and every fault at once.
 
-use raddle_core::plugins::{Lifetime, Offer, Tool};
+use raddle_core::plugins::{Fact, Lifetime, Offer, Tool};
 use raddle_core::registry::{RegistryFault, wire_name};
 use serde_json::{Value, json};
 
@@ -112,6 +112,23 @@ fn tool_with(parameters: Value) -> Offer {
         hints: Vec::new(),
     });
     offer
+}
+
+#[tokio::test]
+async fn calls_wait_for_each_other_by_an_argument_that_there_is() {
+    let exclusive = |argument: &str| {
+        let properties = json!({"path": {"type": "string"}});
+        let mut offer = tool_with(json!({"type": "object", "properties": properties}));
+        offer.tools[0].hints = vec![Fact {
+            name: "exclusive".to_owned(),
+            value: argument.to_owned(),
+        }];
+        [plugin("p", offer)]
+    };
+    assert!(load(&exclusive("path")).await.is_ok());
+    let found = faults(&exclusive("true")).await;
+    insta::assert_snapshot!(lines(&found), @"tool `tool` of plugin `p`: its hint `exclusive` names `true`, which is none of its parameters");
+    assert_eq!(found[0].plugin(), Some("p"));
 }
 
 #[tokio::test]
