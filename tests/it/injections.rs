@@ -45,22 +45,24 @@ fn injection(id: &str, kind: &str, second: u32) -> Injection {
     }))
 }
 
-fn of(value: Value) -> Injection {
+pub(crate) fn of(value: Value) -> Injection {
     serde_json::from_value(value).unwrap()
 }
 
-fn stage() -> Stage {
-    let mut stage = Stage::with([MemoryPlugin::new("kinds").injections(kinds()).tool(
-        "work",
-        &[],
-        |_| async { said("worked") },
-    )]);
+pub(crate) fn stage() -> Stage {
+    let plugin = MemoryPlugin::new("kinds")
+        .injections(kinds())
+        .tool("work", &[], |_| async { said("worked") })
+        .tool("echo", &[], |arguments| async move {
+            said(arguments["path"].as_str().unwrap())
+        });
+    let mut stage = Stage::with([plugin]);
     stage.rules = vec![Rule::new("**", None, Action::Allow).unwrap()];
     stage
 }
 
 /// A turn before which something is left for the session.
-fn posting(store: &Arc<dyn Store>, injections: Vec<Injection>, turn: Turn) -> Turn {
+pub(crate) fn posting(store: &Arc<dyn Store>, injections: Vec<Injection>, turn: Turn) -> Turn {
     let store = Arc::clone(store);
     let post = async move {
         for injection in &injections {
@@ -71,7 +73,7 @@ fn posting(store: &Arc<dyn Store>, injections: Vec<Injection>, turn: Turn) -> Tu
 }
 
 /// What a request is made of: `user`, `assistant`, `tool`, or the id of an injection.
-fn outline(request: &Value) -> Vec<String> {
+pub(crate) fn outline(request: &Value) -> Vec<String> {
     let message = |message: &Value| {
         let text = message["text"].as_str().unwrap_or_default();
         match message["role"].as_str().unwrap() {

@@ -7,6 +7,7 @@
 
 mod agent;
 mod architecture;
+mod cases;
 mod compaction;
 mod components;
 mod injections;

@@ -21,7 +21,7 @@ use raddle_wasm::{ComponentSource, Limits, PluginSpec, Runtime, RuntimeSettings}
 use serde_json::Value;
 
 /// A plugin, and a session in a folder of its own that calls it.
-struct Bench {
+pub(crate) struct Bench {
     plugin: Arc<dyn Plugin>,
     session: Arc<Session>,
 }
@@ -36,7 +36,7 @@ struct Session {
 
 impl Bench {
     /// Loads the standard plugin `name`, which must not have faults.
-    async fn of(name: &str, settings: Value, grants: Grants, limits: Limits) -> Self {
+    pub(crate) async fn of(name: &str, settings: Value, grants: Grants, limits: Limits) -> Self {
         let components = raddle_tests::target_directory().join("components");
         let runtime = Runtime::new(&RuntimeSettings {
             cache_dir: Some(components.join("compiled")),
@@ -69,6 +69,10 @@ impl Bench {
                 held: Held::default(),
             }),
         }
+    }
+
+    pub(crate) fn plugin(&self) -> &Arc<dyn Plugin> {
+        &self.plugin
     }
 
     /// A path in the session's folder.

@@ -321,6 +321,8 @@ pub(crate) fn said(text: &str) -> Result<Outcome, PluginError> {
 pub(crate) enum Turn {
     Say(&'static str),
     Call(Vec<(&'static str, &'static str)>),
+    /// A call whose arguments were made during the test.
+    Made(String, String),
     SayAndCall(&'static str, Vec<(&'static str, &'static str)>),
     /// Calls, but the answer was cut.
     Cut(Vec<(&'static str, &'static str)>),
@@ -442,6 +444,10 @@ impl Model {
                 let parts = std::iter::once(part(words)).chain(self.calls(calls));
                 let done = done(parts.collect(), Finish::ToolCalls);
                 futures::stream::iter([text(words), done]).boxed()
+            }
+            Turn::Made(name, arguments) => {
+                let calls = self.calls(vec![(&name, &arguments)]);
+                futures::stream::iter([done(calls, Finish::ToolCalls)]).boxed()
             }
             Turn::Call(calls) => {
                 futures::stream::iter([done(self.calls(calls), Finish::ToolCalls)]).boxed()

@@ -258,7 +258,7 @@ fn is_settled(messages: &[Arc<Message>]) -> bool {
 }
 
 /// What services insist on.
-fn assert_valid(api: Api, body: &Body) {
+pub(crate) fn assert_valid(api: Api, body: &Body) {
     let body: Value = serde_json::from_slice(&body.bytes).unwrap();
     let mut open: Vec<String> = Vec::new();
     let mut in_results = false;

@@ -5,6 +5,7 @@ mod conversation;
 mod encoding;
 mod endless;
 mod failures;
+mod hostile;
 mod pairing;
 mod recordings;
 mod server;

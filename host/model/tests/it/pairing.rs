@@ -6,6 +6,7 @@ use raddle_core::message::{Message, Part};
 use raddle_core::transcript::{Entry, next_piece};
 use serde_json::{Map, Value};
 
+use crate::encoding::assert_valid;
 use crate::support::{
     Api, answer, call, developer, fixture, provider, request, result, settings, text, user,
 };
@@ -199,4 +200,70 @@ fn a_batch_is_settled_once_every_call_has_its_result() {
     assert!(!settled(2));
     assert!(settled(3));
     assert!(next_piece(&messages, 3).is_none());
+}
+
+/// A session of many runs: batches of no, one or several calls, text beside them or not, steering
+/// between them, and ids that a service uses again.
+fn long() -> Vec<Arc<Message>> {
+    let mut messages = Vec::new();
+    for round in 0..16 {
+        messages.push(user(&format!("question {round}")));
+        let ids: Vec<String> = (0..round % 4)
+            .map(|number| match round % 2 {
+                0 => format!("{round}:{number}"),
+                _ => format!("x:{number}"),
+            })
+            .collect();
+        let mut parts = vec![text("I look.")];
+        if round % 3 == 0 {
+            let item = serde_json::json!({"type": "reasoning", "id": format!("r{round}")});
+            parts.insert(0, Part::Reasoning { item });
+        }
+        if round % 5 == 0 {
+            parts.retain(|part| !matches!(part, Part::Text { .. }));
+        }
+        parts.extend(ids.iter().map(|id| call(id, "read", "{}")));
+        messages.push(answer(parts));
+        messages.extend(ids.iter().map(|id| result(id, "found")));
+        if round % 3 == 1 {
+            messages.push(developer("<context section=\"date\">\nMonday\n</context>"));
+        }
+        messages.push(answer(vec![text(&format!("answer {round}"))]));
+    }
+    messages
+}
+
+/// The calls of `messages` whose results are all there.
+fn whole_pairs(messages: &[Arc<Message>]) -> usize {
+    let pairs = messages.iter().enumerate().map(|(index, message)| {
+        let Message::Assistant(answer) = message.as_ref() else {
+            return 0;
+        };
+        let results = messages[index + 1..].iter().take(answer.calls().count());
+        let results = results.filter(|message| matches!(message.as_ref(), Message::Tool(_)));
+        results.count()
+    });
+    pairs.sum()
+}
+
+#[test]
+fn a_long_session_cut_anywhere_at_both_ends_still_pairs() {
+    let messages = long();
+    for from in 0..=messages.len() {
+        for to in from..=messages.len() {
+            let mut kept = vec![user("summary")];
+            kept.extend_from_slice(&messages[from..to]);
+            for api in [Api::Responses, Api::Chat] {
+                let provider = provider(settings(api, "http://127.0.0.1:9/v1"));
+                let body = provider.conversation().encode(&request(&kept, &Map::new()));
+                assert_valid(api, &body);
+                let text = String::from_utf8(body.bytes).unwrap();
+                let results = match api {
+                    Api::Responses => text.matches("\"function_call_output\"").count(),
+                    Api::Chat => text.matches("\"tool_call_id\"").count(),
+                };
+                assert_eq!(results, whole_pairs(&kept), "{from}..{to} in {text}");
+            }
+        }
+    }
 }
