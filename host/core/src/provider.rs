@@ -140,8 +140,16 @@ pub struct ProviderError {
     pub status: Option<u16>,
     /// The service's id of the request, where it gave one.
     pub request_id: Option<String>,
-    /// Text that had already been streamed when the answer broke off.
+    /// The [part](Partial) of the text that had already been streamed when the answer broke off.
     pub partial_text: String,
+}
+
+/// What is kept of an answer while it comes, in case it breaks off: its first
+/// [`LIMIT`](Self::LIMIT) bytes, which is more than a model says in one.
+#[derive(Debug, Clone, Default)]
+pub struct Partial {
+    text: String,
+    is_full: bool,
 }
 
 /// Kinds of failed requests.
@@ -199,6 +207,32 @@ impl ProviderErrorKind {
 impl std::fmt::Display for RequestKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}/{}/{}", self.path, self.run, self.step)
+    }
+}
+
+impl Partial {
+    /// The most bytes of text that are kept.
+    pub const LIMIT: usize = 1 << 20;
+
+    /// Adds a piece, as far as there is room.
+    pub fn push(&mut self, piece: &str) {
+        if self.is_full {
+            return;
+        }
+        let room = Self::LIMIT - self.text.len();
+        self.is_full = piece.len() > room;
+        self.text
+            .push_str(&piece[..piece.floor_char_boundary(room)]);
+    }
+
+    /// Whether nothing came.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The text.
+    pub fn into_text(self) -> String {
+        self.text
     }
 }
 

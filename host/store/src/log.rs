@@ -122,17 +122,23 @@ pub(crate) fn encode(session: &str, events: &[Event]) -> Result<Vec<EncodedEvent
             let message = format!("belongs to session `{}`", event.session);
             return Err(damaged(message).into());
         }
-        let json =
+        let mut json =
             serde_json::to_string(&event.data).map_err(|error| damaged(error.to_string()))?;
         let parts: Parts<'_> =
             serde_json::from_str(&json).map_err(|error| damaged(error.to_string()))?;
+        let kind = parts.kind.to_owned();
+        // The data stands last, before the closing brace: an answer can be large, and is not copied.
+        let end = json.len().saturating_sub(1);
+        let start = end.saturating_sub(parts.data.get().len());
+        json.truncate(end);
+        json.drain(..start);
         Ok(EncodedEvent {
             seq: event.seq,
             time: event.time.clone(),
             run: event.run,
             step: event.step,
-            kind: parts.kind.to_owned(),
-            data: parts.data.get().to_owned(),
+            kind,
+            data: json,
             display: event.display,
         })
     };
@@ -272,8 +278,7 @@ fn decode(row: &Row<'_>, session: &str, seq: u64) -> Entry {
     // The place in a row's JSON says nothing to who reads the session.
     let broken = |error: Box<dyn std::error::Error>| {
         let message = error.to_string();
-        let reason = message.split(" at line ").next().unwrap_or(&message);
-        Unreadable::damaged(seq, reason.to_owned())
+        Unreadable::damaged(seq, without_place(&message).to_owned())
     };
     let stored = Stored::of(row).map_err(broken)?;
     if !EventData::TYPES.contains(&stored.parts.kind) {
@@ -289,6 +294,21 @@ fn decode(row: &Row<'_>, session: &str, seq: u64) -> Entry {
         data,
         display: stored.display,
     })
+}
+
+/// `message` without the place at its end: ` at line 1 column 2`.
+fn without_place(message: &str) -> &str {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match message.rsplit_once(" at line ") {
+        Some((reason, place))
+            if place
+                .split_once(" column ")
+                .is_some_and(|(line, column)| is_number(line) && is_number(column)) =>
+        {
+            reason
+        }
+        _ => message,
+    }
 }
 
 /// A row whose columns are what they should be.

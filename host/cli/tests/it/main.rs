@@ -11,6 +11,7 @@ mod command_line;
 mod config;
 mod damage;
 mod deployments;
+mod endless;
 mod examples;
 mod exit_codes;
 mod harness;

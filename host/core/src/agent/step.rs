@@ -14,7 +14,7 @@ use crate::message::{AssistantMessage, Finish, Part, ToolCall};
 use crate::plugins::{self, Context, EndedCall, Fact};
 use crate::prompt::{Assembly, Prefix, cache_breaks};
 use crate::provider::{
-    Completion, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
+    Completion, Partial, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
 };
 use crate::session::injection::Moment;
 use crate::session::skills::{Selection, SkillActivation};
@@ -163,7 +163,7 @@ impl Agent {
             step: self.controller.step(),
         };
         let mut stream = self.conversation.send(body, &key);
-        let mut said = String::new();
+        let mut said = Partial::default();
         loop {
             let event = tokio::select! {
                 biased;
@@ -179,7 +179,7 @@ impl Agent {
             };
             match event {
                 Some(Ok(StreamEvent::Text(text))) => {
-                    said.push_str(&text);
+                    said.push(&text);
                     self.show(EventData::TextDelta { text });
                 }
                 Some(Ok(StreamEvent::Retry { wait, reason })) => self.show(EventData::Retry {
@@ -501,10 +501,11 @@ async fn commit_later(controller: &mut Controller) -> Result<(), StoreError> {
     controller.commit().await
 }
 
-fn partial(text: String, finish: Finish) -> AssistantMessage {
-    let parts = if text.is_empty() {
+fn partial(said: Partial, finish: Finish) -> AssistantMessage {
+    let parts = if said.is_empty() {
         Vec::new()
     } else {
+        let text = said.into_text();
         vec![Part::Text { text }]
     };
     AssistantMessage { parts, finish }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt as _};
-use raddle_core::provider::{ProviderError, StreamEvent};
+use raddle_core::provider::{Partial, ProviderError, StreamEvent};
 
 use super::attempt::{Attempt, Step};
 use super::service::Service;
@@ -22,7 +22,7 @@ pub(super) struct Exchange<F: Form> {
     /// How many attempts were begun.
     attempts: u32,
     /// Text that was handed out: from then on nothing is tried again.
-    handed_out: String,
+    handed_out: Partial,
     state: State<F>,
 }
 
@@ -41,7 +41,7 @@ impl<F: Form> Exchange<F> {
             body,
             ids,
             attempts: 0,
-            handed_out: String::new(),
+            handed_out: Partial::default(),
             state: State::Pending(Duration::ZERO),
         }
     }
@@ -71,7 +71,7 @@ impl<F: Form> Exchange<F> {
                 }
                 State::Reading(attempt) => match attempt.step(&self.ids).await {
                     Ok(Step::Text(text, attempt)) => {
-                        self.handed_out.push_str(&text);
+                        self.handed_out.push(&text);
                         self.state = State::Reading(attempt);
                         return Some(Ok(StreamEvent::Text(text)));
                     }
@@ -103,7 +103,7 @@ impl<F: Form> Exchange<F> {
                 .message
                 .push_str(&format!(" (after {} attempts)", self.attempts));
         }
-        error.partial_text = std::mem::take(&mut self.handed_out);
+        error.partial_text = std::mem::take(&mut self.handed_out).into_text();
         Err(error)
     }
 }

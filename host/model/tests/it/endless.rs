@@ -1,7 +1,7 @@
 //! Answers that never end: given up, at a price that is known.
 
 use futures::StreamExt as _;
-use raddle_core::provider::{ProviderErrorKind, RequestKey, StreamEvent};
+use raddle_core::provider::{Partial, ProviderErrorKind, RequestKey, StreamEvent};
 use serde_json::{Map, Value, json};
 
 use crate::server::{End, Reply, Server};
@@ -23,7 +23,7 @@ async fn an_endless_answer_costs_little_more_than_what_is_taken_of_it() {
         let shown = ask(&delta).await;
         assert!(shown < LIMIT);
         if let Some((before, after)) = before.zip(peak_memory()) {
-            // Kept as an answer, and once more to be handed on with the error.
+            // Kept as an answer, in a buffer that grows by doubling.
             let grown = after.saturating_sub(before);
             assert!(grown < 3 * LIMIT, "{grown} bytes for {delta:.80}");
         }
@@ -54,6 +54,7 @@ async fn ask(delta: &Value) -> usize {
             Err(error) => {
                 assert_eq!(error.kind, ProviderErrorKind::Malformed);
                 assert_eq!(error.message, "the answer is longer than 32 MiB");
+                assert!(error.partial_text.len() <= Partial::LIMIT);
                 return shown;
             }
             Ok(other) => panic!("{other:?}"),

@@ -54,6 +54,20 @@ async fn a_damaged_event_is_named() {
     }
 }
 
+/// Only the place in the row's JSON is left out, whatever else the reason says.
+#[tokio::test]
+async fn the_reason_is_told_whole() {
+    let (store, _directory) = damaged(
+        r#"UPDATE event SET type = 'run.ended', data = '{"cause": "cut at line 7 of it"}'
+           WHERE session = 1 AND seq = 2"#,
+    )
+    .await;
+    let told = store.events("s", 0).await.unwrap_err().to_string();
+    let whole = "session `s`, event 2: unknown variant `cut at line 7 of it`, expected one of ";
+    assert!(told.starts_with(whole), "{told}");
+    assert!(told.ends_with('`'), "{told}");
+}
+
 #[tokio::test]
 async fn a_lost_event_is_named() {
     let (store, _directory) = damaged("DELETE FROM event WHERE session = 1 AND seq = 2").await;
