@@ -127,6 +127,20 @@ async fn a_message_in_the_words_of_its_answer_is_shown_once() {
 }
 
 #[tokio::test]
+async fn a_last_answer_in_the_words_of_a_message_is_shown_once() {
+    for (answer, once) in [("All done.\n", true), ("All done", false)] {
+        let stage = stage();
+        let told = Turn::Call(vec![("tell", r#"{"path":"All done."}"#)]);
+        let cause = run(&stage, [told, Turn::Say(answer)]).await;
+        assert_eq!(cause, EndCause::Answered);
+        let shown = shown(&stage).await;
+        assert!(shown.contains(&"told: All done.".to_owned()), "{shown:?}");
+        assert_eq!(!shown.contains(&answer.to_owned()), once, "{shown:?}");
+        assert_eq!(done(&stage), [answer]);
+    }
+}
+
+#[tokio::test]
 async fn what_a_run_ended_with_is_what_its_last_event_says() {
     let ending = ("tell", r#"{"path":"I stop.","count":1}"#);
     let stage = stage();

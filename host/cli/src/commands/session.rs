@@ -7,6 +7,7 @@ use raddle_core::agent::Observer as _;
 use raddle_core::session::skills::{SkillActivation, SkillKind, StepState};
 use raddle_core::session::{Event, EventData, verify};
 use raddle_core::store::{Entry, SessionSummary, Store, Unreadable};
+use raddle_skill_format::is_invisible;
 use serde_json::Value;
 
 use super::{Place, inject};
@@ -180,7 +181,7 @@ fn row(event: &Event) -> String {
 fn row_of_newer(seq: u64, event: &Value) -> String {
     let text = |name: &str| event[name].as_str().unwrap_or_default();
     let place = format!("{}/{}", event["run"], event["step"]);
-    let summary = shortened(&event["data"].to_string(), 80);
+    let summary = row_text(&event["data"].to_string());
     columns(seq, text("time"), &place, text("type"), &summary)
 }
 
@@ -255,5 +256,20 @@ fn summary(event: &Event) -> (String, String) {
         ),
         _ => value["data"].to_string(),
     };
-    (kind, shortened(text.trim(), 80))
+    (kind, row_text(&text))
+}
+
+/// The beginning of `text`, on one line. What nobody would see is written out, such as characters
+/// that spell a hidden message; but not what joins and selects visible ones.
+fn row_text(text: &str) -> String {
+    const WIDTH: usize = 80;
+    let mut seen = String::new();
+    for character in text.trim().chars().take(WIDTH + 1) {
+        match character {
+            '\n' | '\t' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => seen.push(character),
+            hidden if is_invisible(hidden) => seen.extend(hidden.escape_unicode()),
+            other => seen.push(other),
+        }
+    }
+    shortened(&seen, WIDTH)
 }

@@ -40,6 +40,10 @@ struct State {
     output: Output,
     /// The current answer has been streamed, at least in part.
     streamed: bool,
+    /// What the user was last told in the run, its words between single spaces.
+    told: String,
+    /// The beginning of an answer that may turn out to say the same again.
+    held: String,
     /// The cursor is behind some text.
     mid_line: bool,
     /// The calls of the current answer by id, each as a line about it.
@@ -102,6 +106,11 @@ impl Screen {
         }
         state.mid_line = !text.ends_with('\n');
         state.output.print(&text);
+    }
+
+    fn say_held(&self, state: &mut State) {
+        let held = std::mem::take(&mut state.held);
+        self.say(state, &held);
     }
 
     fn note(&self, state: &mut State, line: &str) {
@@ -200,13 +209,22 @@ impl Observer for Screen {
                 self.say(state, &format!("> {}\n", text.replace('\n', "\n  ")));
             }
             EventData::TextDelta { text } => {
+                let differs = state.streamed && state.held.is_empty();
                 state.streamed = true;
-                self.say(state, text);
+                state.held.push_str(text);
+                if differs || !state.told.starts_with(&words(&state.held)) {
+                    self.say_held(state);
+                }
             }
             EventData::AssistantMessage { message, .. } => {
                 state.calls.clear();
                 state.quiet.clear();
-                if !std::mem::take(&mut state.streamed) {
+                let streamed = std::mem::take(&mut state.streamed);
+                if !event.display {
+                    state.held.clear();
+                } else if streamed {
+                    self.say_held(state);
+                } else {
                     self.say(state, &message.text());
                 }
                 self.end_line(state);
@@ -246,6 +264,7 @@ impl Observer for Screen {
                 self.result(state, call_id, text, *is_error);
             }
             EventData::Yield { message, .. } if event.display => {
+                state.told = words(message);
                 self.end_line(state);
                 self.say(state, message.trim_end());
                 self.end_line(state);
@@ -304,6 +323,8 @@ impl Observer for Screen {
             }
             EventData::RunEnded { cause } => {
                 state.streamed = false;
+                state.told.clear();
+                self.say_held(state);
                 self.ended(state, *cause);
             }
             _ => {}
@@ -335,6 +356,12 @@ impl FrontEnd for JsonLines {
     fn end(&self) -> Result<(), Failure> {
         self.output().end()
     }
+}
+
+/// The words of `text`, between single spaces.
+fn words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// The arguments of a call, as far as they fit on a line: the only string for itself, all others

@@ -217,3 +217,54 @@ fn an_answer_and_a_message_in_the_same_words_are_shown_once() {
         assert_eq!(played.stderr, "", "{chunks}");
     }
 }
+
+/// A last answer may repeat what a message has told, or only begin like it.
+#[test]
+fn a_last_answer_in_the_words_of_the_message_before_it_is_not_shown_again() {
+    let home = Home::new();
+    home.write("raddle.toml", DEPLOYMENT);
+    for (pieces, shown) in [
+        (&["All ", "done."][..], "All done.\n"),
+        (&["All", " done"], "All done.\nAll done\n"),
+        (
+            &["All ", "done.", " Really.", " All "],
+            "All done.\nAll done. Really. All \n",
+        ),
+    ] {
+        let told = json!({"message": "All done.", "blockOnUser": false});
+        let told = recording(&[(&[("message_user", told)], "/instructions", "message_user")]);
+        let texts = pieces.iter().map(|piece| json!({ "text": piece }));
+        let chunks: Vec<Value> = texts.chain([json!({"finish": "stop"})]).collect();
+        let expect = json!([{"pointer": "/input/2/output", "contains": "shown"}]);
+        let last = json!({"key": "main/1/2", "chunks": chunks, "expect": expect});
+        home.write("recording.jsonl", &format!("{told}{last}"));
+        let found = home.good(["exec", "Go.", "--recording", "recording.jsonl"]);
+        assert_eq!(found, shown);
+        let list: Value =
+            serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+        let id = list[0]["id"].as_str().expect("an id");
+        let played = home.run(["session", "replay", id]);
+        assert_eq!(played.stdout, format!("> Go.\n{shown}"));
+    }
+}
+
+/// Words that nobody sees reach the model as the user's, and whoever reads the log sees them.
+#[test]
+fn the_log_shows_what_is_hidden_in_a_text() {
+    let home = Home::new();
+    home.write("raddle.toml", DEPLOYMENT);
+    let hidden = "hi\u{e006f}\u{e0062}\u{e0065}\u{e0079}";
+    let expect = json!([{"pointer": "/input/0/content/0/text", "equals": hidden}]);
+    let chunks = json!([{"text": "Hello.\u{1b}[2K"}, {"finish": "stop"}]);
+    let step = json!({"key": "main/1/1", "chunks": chunks, "expect": expect});
+    home.write("recording.jsonl", &step.to_string());
+    home.good(["exec", hidden, "--recording", "recording.jsonl"]);
+    let list: Value =
+        serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+    let shown = home.good(["session", "show", list[0]["id"].as_str().expect("an id")]);
+    assert!(
+        shown.contains(r"hi\u{e006f}\u{e0062}\u{e0065}\u{e0079}"),
+        "{shown}"
+    );
+    assert!(shown.contains(r"Hello.\u{1b}[2K"), "{shown}");
+}

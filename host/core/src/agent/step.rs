@@ -46,6 +46,7 @@ impl Agent {
     /// Begins a run: what opens it is logged with its first step.
     pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
+        self.controller.announcer().twice().begin();
         self.head.said = None;
         self.head.answered = false;
         self.head.selection = Selection::default();
@@ -252,6 +253,9 @@ impl Agent {
                 terminated &= finished.terminate;
                 self.controller.record_changes();
                 self.look_at(&finished, calls);
+                if let Some(EventData::Yield { message, .. }) = &finished.said {
+                    self.controller.announcer().twice().told(message);
+                }
                 self.controller.record(finished.said);
                 let known = self.known_from(&finished.result, finished.facts, &finished.plugin);
                 let known = known.await?;
