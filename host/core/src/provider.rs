@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::digest::Digest;
-use crate::message::{AssistantMessage, Message};
+use crate::message::{AssistantMessage, Finish, Message, Part};
 
 /// A model service.
 pub trait Provider: Send + Sync {
@@ -233,6 +233,13 @@ impl Partial {
     /// The text.
     pub fn into_text(self) -> String {
         self.text
+    }
+
+    /// The answer that it is.
+    pub fn into_answer(self, finish: Finish) -> AssistantMessage {
+        let text = (!self.is_empty()).then_some(Part::Text { text: self.text });
+        let parts = text.into_iter().collect();
+        AssistantMessage { parts, finish }
     }
 }
 

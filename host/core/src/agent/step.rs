@@ -10,7 +10,7 @@ use super::run::RunError;
 use super::tools::{Batch, Finished, Known};
 use super::{Agent, Cancel, Controller};
 use crate::digest::Digest;
-use crate::message::{AssistantMessage, Finish, Part, ToolCall};
+use crate::message::{AssistantMessage, Finish, ToolCall};
 use crate::plugins::{self, Context, EndedCall, Fact};
 use crate::prompt::{Assembly, Prefix, cache_breaks};
 use crate::provider::{
@@ -46,7 +46,6 @@ impl Agent {
     /// Begins a run: what opens it is logged with its first step.
     pub(super) fn begin(&mut self, message: Option<&str>) {
         self.controller.begin_run();
-        self.controller.announcer().twice().begin();
         self.head.said = None;
         self.head.answered = false;
         self.head.selection = Selection::default();
@@ -169,7 +168,7 @@ impl Agent {
             let event = tokio::select! {
                 biased;
                 () = cancel.cancelled() => {
-                    let message = partial(said, Finish::Cancelled);
+                    let message = said.into_answer(Finish::Cancelled);
                     self.record_answer(message.clone(), digest, None);
                     return Ok(message);
                 }
@@ -193,7 +192,7 @@ impl Agent {
                     return Ok(message);
                 }
                 Some(Err(error)) => {
-                    self.record_answer(partial(said, Finish::Broken), digest, None);
+                    self.record_answer(said.into_answer(Finish::Broken), digest, None);
                     return Err(error.into());
                 }
                 None => {
@@ -253,9 +252,6 @@ impl Agent {
                 terminated &= finished.terminate;
                 self.controller.record_changes();
                 self.look_at(&finished, calls);
-                if let Some(EventData::Yield { message, .. }) = &finished.said {
-                    self.controller.announcer().twice().told(message);
-                }
                 self.controller.record(finished.said);
                 let known = self.known_from(&finished.result, finished.facts, &finished.plugin);
                 let known = known.await?;
@@ -370,10 +366,8 @@ impl Agent {
     }
 
     pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
-        let answer = match self.head.answered {
-            true => self.controller.transcript().last_answer(),
-            false => None,
-        };
+        let answer = self.controller.transcript().last_answer();
+        let answer = answer.filter(|_| self.head.answered);
         let message = self.head.said.take().or(answer).unwrap_or_default();
         self.controller
             .record([EventData::RunEnded { cause }, EventData::Done { message }]);
@@ -470,12 +464,7 @@ impl Agent {
         }
         let quiet = message.calls().filter(|call| self.tools.shows_itself(call));
         let quiet = quiet.map(|call| call.id.clone()).collect();
-        let twice = self.controller.announcer().twice();
-        let text = match message.calls().next() {
-            Some(_) => message.text(),
-            None => String::new(),
-        };
-        twice.answered(text, quiet);
+        self.controller.announcer().twice().keep_quiet(quiet);
         self.head.answered = true;
         let calls: Vec<EventData> = message
             .calls()
@@ -503,14 +492,4 @@ async fn commit_later(controller: &mut Controller) -> Result<(), StoreError> {
     }
     tokio::task::yield_now().await;
     controller.commit().await
-}
-
-fn partial(said: Partial, finish: Finish) -> AssistantMessage {
-    let parts = if said.is_empty() {
-        Vec::new()
-    } else {
-        let text = said.into_text();
-        vec![Part::Text { text }]
-    };
-    AssistantMessage { parts, finish }
 }

@@ -22,31 +22,29 @@ struct Shown {
 }
 
 impl Twice {
-    /// Begins with another run.
-    pub(crate) fn begin(&self) {
-        *self.shown() = Shown::default();
+    /// These calls of the next answer are not shown, unless they fail.
+    pub(crate) fn keep_quiet(&self, calls: BTreeSet<String>) {
+        self.shown().calls = calls;
     }
 
-    /// Goes on with another answer.
-    pub(crate) fn answered(&self, text: String, calls: BTreeSet<String>) {
-        let mut shown = self.shown();
-        shown.text = text;
-        shown.calls = calls;
-    }
-
-    /// The user was told something.
-    pub(crate) fn told(&self, message: &str) {
-        message.clone_into(&mut self.shown().told);
-    }
-
-    /// Whether people see without the event what it says.
+    /// Takes in an event before it is shown. Says whether people see without it what it says.
     pub(crate) fn is_seen(&self, data: &EventData) -> bool {
-        let shown = self.shown();
+        let mut shown = self.shown();
         match data {
+            EventData::RunStarted {} => {
+                *shown = Shown::default();
+                false
+            }
             EventData::AssistantMessage { message, .. } => {
-                !shown.told.is_empty()
-                    && message.calls().next().is_none()
-                    && has_same_words(&message.text(), &shown.told)
+                let has_calls = message.calls().next().is_some();
+                let was_told = !has_calls
+                    && !shown.told.is_empty()
+                    && has_same_words(&message.text(), &shown.told);
+                shown.text = match has_calls {
+                    true => message.text(),
+                    false => String::new(),
+                };
+                was_told
             }
             EventData::ToolCall { call, .. } => shown.calls.contains(&call.id),
             EventData::ToolResult {
@@ -54,7 +52,10 @@ impl Twice {
                 is_error: false,
                 ..
             } => shown.calls.contains(call_id),
-            EventData::Yield { message, .. } => ends_with(&shown.text, message),
+            EventData::Yield { message, .. } => {
+                message.clone_into(&mut shown.told);
+                ends_with(&shown.text, message)
+            }
             _ => false,
         }
     }

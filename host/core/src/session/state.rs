@@ -46,8 +46,12 @@ pub struct ActiveNote {
 impl ExecutionState {
     /// Takes in the next event.
     pub fn apply(&mut self, event: &Event) {
+        if let EventData::TasksChanged(list) = &event.data
+            && !self.tasks.apply(list)
+        {
+            return;
+        }
         match &event.data {
-            EventData::TasksChanged(list) => self.tasks.apply(list),
             EventData::ToolResult {
                 artifact: Some(subject),
                 ..

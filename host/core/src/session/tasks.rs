@@ -122,11 +122,13 @@ impl TaskList {
     }
 
     /// Takes in a list of the log. An older one than this, later in a log that two have written, is
-    /// no news.
-    pub fn apply(&mut self, logged: &Self) {
-        if logged.revision >= self.revision {
+    /// no news. Says whether it was.
+    pub fn apply(&mut self, logged: &Self) -> bool {
+        let is_news = logged.revision >= self.revision;
+        if is_news {
             *self = logged.clone().repaired();
         }
+        is_news
     }
 
     /// The list as it may stand in a session: of tasks with the same id the first, of those in
