@@ -18,6 +18,30 @@ const INJECTIONS: usize = 3;
 /// Calls the model makes for each message.
 const CALLS: usize = 8;
 
+/// Seeds with compactions.
+const COMPACTED_SEEDS: u64 = 24;
+
+const COMPACTING: &str = r#"
+[plugins.skills]
+source = "std:skills"
+settings.roots = ["skills"]
+
+[plugins.compaction]
+source = "std:compaction"
+settings = { at_tokens = 2600, keep_messages = 2, summary_tokens = 100 }
+grants.model = { max_tokens = 100 }
+"#;
+
+const DECK: &str = "---
+name: deck
+description: TRIGGER for every deck.
+metadata:
+  type: workflow
+---
+
+1. Look at every card, word for word.
+";
+
 #[test]
 fn every_injection_reaches_the_model_once_whenever_the_process_is_killed() {
     std::thread::scope(|scope| {
@@ -31,6 +55,69 @@ fn every_injection_reaches_the_model_once_whenever_the_process_is_killed() {
     });
 }
 
+/// The same while the conversation is compacted again and again: what the model was told once is not
+/// told anew, and the body of the active skill stands once in what is sent.
+#[test]
+fn what_was_told_stays_told_through_compactions_whenever_the_process_is_killed() {
+    std::thread::scope(|scope| {
+        for lane in 0..LANES {
+            scope.spawn(move || {
+                for seed in (0..COMPACTED_SEEDS).filter(|seed| seed % LANES == lane) {
+                    play_compacted(seed);
+                }
+            });
+        }
+    });
+}
+
+fn play_compacted(seed: u64) {
+    let mut random = Random(seed + 1000);
+    let model = Model::start();
+    let home = Home::new();
+    home.write("skills/deck/SKILL.md", DECK);
+    home.write(
+        "raddle.toml",
+        &format!("{}{COMPACTING}", deployment(&model.url)),
+    );
+    let mut running = exec(&home, &["Go."]);
+    let session = session_of(&mut running);
+    interrupted(&mut random, seed, &home, &session, &mut running);
+    let resumed = exec(&home, &["More.", "--resume", &session]);
+    let done = Done::of(resumed.wait_with_output().expect("an end"));
+    assert_eq!(done.code, Some(0), "seed {seed}: {}", done.stderr);
+
+    let requests = model.requests();
+    let main: Vec<&Value> = requests
+        .iter()
+        .filter(|request| request["tools"].is_array())
+        .collect();
+    assert!(
+        main.len() < requests.len(),
+        "seed {seed}: nothing was compacted"
+    );
+    for number in 0..INJECTIONS {
+        let id = format!("id=\"evt_{number}\"");
+        let told = main.iter().map(|request| {
+            check(request, seed);
+            updates(request).filter(|text| text.contains(&id)).count()
+        });
+        let mut told: Vec<usize> = told.collect();
+        told.dedup();
+        // Not told, told, and perhaps cut: never again after that.
+        let once = [vec![0, 1], vec![0, 1, 0], vec![1], vec![1, 0]];
+        assert!(once.contains(&told), "seed {seed}, {id}: {told:?}");
+    }
+    let shown = home.good(["session", "show", &session]);
+    let last = main.last().expect("a request");
+    let bodies = last
+        .to_string()
+        .matches("Look at every card, word for word.")
+        .count();
+    let active = usize::from(shown.contains("skill.activated"));
+    assert_eq!(bodies, active, "seed {seed}: {last:#}");
+    home.good(["session", "verify", &session]);
+}
+
 fn play(seed: u64) {
     let mut random = Random(seed);
     let model = Model::start();
@@ -39,36 +126,7 @@ fn play(seed: u64) {
     let mut running = exec(&home, &["Go."]);
     let session = session_of(&mut running);
 
-    // A place for the kill among the injections, and some time before each of them.
-    let kill_before = random.below(INJECTIONS + 1);
-    for number in 0..=INJECTIONS {
-        std::thread::sleep(Duration::from_millis(random.below(40) as u64));
-        if number == kill_before {
-            running.kill().expect("killed");
-            running.wait().expect("an end");
-        }
-        if number < INJECTIONS {
-            let kinds = ["system_guidance", "system_note", "background_result"];
-            let kind = kinds[random.below(kinds.len())];
-            let id = format!("evt_{number}");
-            let told = home.good([
-                "session",
-                "inject",
-                &session,
-                "--kind",
-                kind,
-                "--event-id",
-                &id,
-                "--summary",
-                "It happened.",
-            ]);
-            let known = [format!("{id} queued\n"), format!("{id} delivered")];
-            assert!(
-                known.iter().any(|start| told.starts_with(start)),
-                "seed {seed}: {told}"
-            );
-        }
-    }
+    interrupted(&mut random, seed, &home, &session, &mut running);
     let resumed = exec(&home, &["More.", "--resume", &session]);
     let done = Done::of(resumed.wait_with_output().expect("an end"));
     assert_eq!(done.code, Some(0), "seed {seed}: {}", done.stderr);
@@ -86,10 +144,45 @@ fn play(seed: u64) {
     home.good(["session", "verify", &session]);
 }
 
+/// Sends the injections, and kills the process somewhere among them.
+fn interrupted(random: &mut Random, seed: u64, home: &Home, session: &str, running: &mut Child) {
+    // A place for the kill among the injections, and some time before each of them.
+    let kill_before = random.below(INJECTIONS + 1);
+    for number in 0..=INJECTIONS {
+        std::thread::sleep(Duration::from_millis(random.below(40) as u64));
+        if number == kill_before {
+            running.kill().expect("killed");
+            running.wait().expect("an end");
+        }
+        if number < INJECTIONS {
+            let kinds = ["system_guidance", "system_note", "background_result"];
+            let kind = kinds[random.below(kinds.len())];
+            let id = format!("evt_{number}");
+            let told = home.good([
+                "session",
+                "inject",
+                session,
+                "--kind",
+                kind,
+                "--event-id",
+                &id,
+                "--summary",
+                "It happened.",
+            ]);
+            let known = [format!("{id} queued\n"), format!("{id} delivered")];
+            assert!(
+                known.iter().any(|start| told.starts_with(start)),
+                "seed {seed}: {told}"
+            );
+        }
+    }
+}
+
 /// Each injection at most once, and none between a call and its result.
 fn check(request: &Value, seed: u64) {
     let mut seen = Vec::new();
-    for text in updates(request) {
+    // What a compaction put back is trusted as well, and has no id.
+    for text in updates(request).filter(|text| text.contains(" id=\"evt_")) {
         let id = text.split('"').nth(1).expect("an id").to_owned();
         assert!(!seen.contains(&id), "seed {seed}: {request:#}");
         seen.push(id);
@@ -204,13 +297,17 @@ fn serve(stream: TcpStream, seen: &Mutex<Vec<Value>>) -> std::io::Result<()> {
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         let request: Value = serde_json::from_slice(&body).map_err(std::io::Error::other)?;
-        let number = {
+        let (number, calls) = {
             let mut seen = seen.lock().map_err(|_| std::io::Error::other("a panic"))?;
+            let before = seen.iter().filter(|other| {
+                other["tools"].is_array() && users_words(other) == users_words(&request)
+            });
+            let calls = before.count();
             seen.push(request.clone());
-            seen.len()
+            (seen.len(), calls)
         };
         std::thread::sleep(Duration::from_millis(5));
-        let answer = answer(&request, number);
+        let answer = answer(&request, number, calls);
         let length = answer.len();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ";
         reader
@@ -219,22 +316,47 @@ fn serve(stream: TcpStream, seen: &Mutex<Vec<Value>>) -> std::io::Result<()> {
     }
 }
 
-fn answer(request: &Value, number: usize) -> String {
-    let since_user = input(request)
-        .rev()
-        .take_while(|item| item["role"] != "user");
-    let calls = since_user.filter(|item| item["type"] == "function_call_output");
-    let item = match calls.count() {
+/// The words that a run answers.
+fn users_words(request: &Value) -> Option<&Value> {
+    let said = input(request).rev().find(|item| item["role"] == "user");
+    said.map(|item| &item["content"])
+}
+
+fn answer(request: &Value, number: usize, calls: usize) -> String {
+    let offers = |tool: &str| {
+        let tools = request["tools"].as_array();
+        tools.is_some_and(|tools| tools.iter().any(|offered| offered["name"] == tool))
+    };
+    // Once a session, as a model would that knows what it has.
+    let has_skill = request.to_string().contains("Look at every card");
+    if offers("skill") && !has_skill && !request.to_string().contains("interrupted") {
+        return events(&json!({
+            "type": "function_call", "id": format!("fc_{number}"), "status": "completed",
+            "call_id": format!("call_{number}"), "name": "skill",
+            "arguments": r#"{"name":"deck"}"#,
+        }));
+    }
+    if !offers("bash") {
+        return events(&json!({
+            "type": "message", "id": format!("msg_{number}"), "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "## Goal\nGo on.", "annotations": []}],
+        }));
+    }
+    let item = match calls {
         done if done < CALLS => json!({
             "type": "function_call", "id": format!("fc_{number}"), "status": "completed",
             "call_id": format!("call_{number}"), "name": "bash",
-            "arguments": r#"{"command":"true"}"#,
+            "arguments": r#"{"command":"seq 1 200"}"#,
         }),
         _ => json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": "Done.", "annotations": []}],
         }),
     };
+    events(&item)
+}
+
+fn events(item: &Value) -> String {
     let response = json!({"id": "resp", "status": "completed", "output": [item]});
     [
         json!({"type": "response.output_item.done", "output_index": 0, "item": item}),

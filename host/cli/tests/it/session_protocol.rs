@@ -483,3 +483,71 @@ action = "allow"
         verified.stderr
     );
 }
+
+/// "General research output uses background_result", and it is reviewed after the active run stops.
+#[test]
+fn a_background_job_is_told_of_after_the_run_in_a_run_of_its_own() {
+    let home = home();
+    let mut script = Script(String::new());
+    script.step(
+        "main/1/1",
+        &[(
+            "start_job",
+            json!({"command": "echo found", "label": "Research"}),
+        )],
+        &["Find out."],
+    );
+    let wait = "until [ -e .raddle/jobs/job-1.exit ]; do sleep 0.05; done";
+    script.step(
+        "main/1/2",
+        &[("bash", json!({"command": wait}))],
+        &["job-1 is started"],
+    );
+    script.say("main/1/3", "It goes on.", &["[exit code: 0]"]);
+    script.say(
+        "main/2/1",
+        "It is there.",
+        &[
+            r#"<background_result id=\"job-1\" ref=\"job:job-1\""#,
+            "exit code 0",
+        ],
+    );
+    home.write("recording.jsonl", &script.0);
+    let exec = ["exec", "Find out.", "--recording", "recording.jsonl"];
+    assert_eq!(home.good(exec), "It goes on.\nIt is there.\n");
+    assert_eq!(home.read(".raddle/jobs/job-1.output"), "found\n");
+}
+
+#[test]
+fn an_idle_session_is_compacted_on_request() {
+    let home = home();
+    let deployment = DEPLOYMENT.replace(
+        "name = \"recorded\"",
+        "name = \"recorded\"\nrecording = \"recording.jsonl\"",
+    );
+    home.write(
+        "raddle.toml",
+        &deployment.replace("openai-responses", "replay"),
+    );
+    let mut script = Script(String::new());
+    script.step(
+        "main/1/1",
+        &[("bash", json!({"command": "true"}))],
+        &["One."],
+    );
+    script.say("main/1/2", "Done.", &["[exit code: 0]"]);
+    script.say("main/2/1", "More.", &["Two."]);
+    script.say("compaction/2/1", "## Goal\nOne and two.", &["One.", "Two."]);
+    script.say("main/3/1", "On.", &["One and two.", "Three."]);
+    home.write("recording.jsonl", &script.0);
+    let first = events(&home.good(["exec", "One.", "--json"]));
+    let session = first[0]["session"].as_str().expect("an id").to_owned();
+    home.good(["exec", "Two.", "--resume", &session]);
+    let out = home.good(["session", "compact", &session]);
+    assert!(out.starts_with("compacted: "), "{out}");
+    assert_eq!(home.good(["exec", "Three.", "--resume", &session]), "On.\n");
+    home.good(["session", "verify", &session]);
+
+    let nobody = home.run(["session", "compact", "nobody"]);
+    assert_eq!(nobody.code, Some(2), "{}", nobody.stderr);
+}
