@@ -78,16 +78,25 @@ pub fn tools() -> Vec<Tool> {
 const PIECE: u32 = 1 << 20;
 
 impl Host for Session {
-    fn read(&self, path: &str) -> Result<(Vec<u8>, String), Error> {
+    fn read(&self, path: &str, most: usize) -> Result<(Vec<u8>, String), Error> {
         let mut bytes = Vec::new();
+        let mut known: Option<String> = None;
         loop {
-            let offset = u32::try_from(bytes.len())
-                .map_err(|_| Error::limit("size", format!("{path} is too large")))?;
+            let offset = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             let piece = workspace::read(path, offset, PIECE)?;
+            if known.is_some_and(|known| known != piece.digest) {
+                let message = format!("{path} was changed while it was read");
+                return Err(Error::conflict("stale", message));
+            }
             bytes.extend(piece.bytes);
+            if bytes.len() > most {
+                let message = format!("{path} has more than {} MiB", most >> 20);
+                return Err(Error::limit("size", message));
+            }
             if !piece.more {
                 return Ok((bytes, piece.digest));
             }
+            known = Some(piece.digest);
         }
     }
 
@@ -100,7 +109,6 @@ impl Host for Session {
     }
 
     fn show(&self, path: &str) {
-        let payload = format!("{{\"path\":{path:?}}}");
-        progress::emit("show", &payload);
+        progress::emit("show", &serde_json::json!({ "path": path }).to_string());
     }
 }

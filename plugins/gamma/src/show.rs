@@ -5,8 +5,12 @@ use raddle_sdk::Error;
 use raddle_sdk::tools::Reply;
 use raddle_sdk::types::Subject;
 
-/// The most bytes of a deck.
-const LARGEST: usize = 4 << 20;
+/// The most bytes of a deck, and of one image.
+const LARGEST_DECK: usize = 4 << 20;
+const LARGEST_IMAGE: usize = 10 << 20;
+
+/// What a page that was rendered from a deck says of itself.
+const MARK: &[u8] = b"<meta name=\"generator\" content=\"gml\">";
 
 /// Files, and somebody to show them to.
 pub trait Host {
@@ -14,8 +18,8 @@ pub trait Host {
     ///
     /// # Errors
     ///
-    /// Those of `workspace.read`.
-    fn read(&self, path: &str) -> Result<(Vec<u8>, String), Error>;
+    /// Those of `workspace.read`, and `size` if it has more than `most` bytes.
+    fn read(&self, path: &str, most: usize) -> Result<(Vec<u8>, String), Error>;
 
     /// Digest of a file.
     ///
@@ -47,10 +51,8 @@ struct Beside<'a, H> {
 ///
 /// `deck` if it has errors, with all that is wrong; otherwise those of the host.
 pub fn deck(host: &impl Host, path: &str) -> Result<Reply, Error> {
-    let (bytes, revision) = host.read(path)?;
-    if bytes.len() > LARGEST {
-        return Err(Error::limit("size", format!("{path} has more than 4 MiB")));
-    }
+    let page = page_of(path)?;
+    let (bytes, revision) = host.read(path, LARGEST_DECK)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Error::invalid("deck", format!("{path} is not UTF-8 text")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -67,9 +69,9 @@ pub fn deck(host: &impl Host, path: &str) -> Result<Reply, Error> {
     if has_errors {
         return Err(Error::invalid("deck", lines.join("\n")));
     }
-    let page = page_of(path);
+    let old = old_page(host, &page)?;
     let html = gml::render(text, &images).map_err(|error| Error::failed("render", error))?;
-    host.replace(&page, html.as_bytes(), host.digest(&page).ok().as_deref())?;
+    host.replace(&page, html.as_bytes(), old.as_deref())?;
     host.show(&page);
     let cards = gml::cards(text).len();
     let mut text = format!("{page} is rendered ({cards} cards) and shown");
@@ -102,14 +104,32 @@ fn shown(path: &str, revision: &str, text: String) -> Reply {
 }
 
 /// Where the page of a deck stands.
-fn page_of(path: &str) -> String {
-    let (folder, name) = match path.rsplit_once('/') {
-        Some((folder, name)) => (format!("{folder}/"), name),
-        None => (String::new(), path),
+fn page_of(path: &str) -> Result<String, Error> {
+    match path
+        .strip_suffix(".gml")
+        .filter(|stem| !stem.is_empty() && !stem.ends_with('/'))
+    {
+        Some(stem) => Ok(format!("{stem}.html")),
+        None => {
+            let message = format!("{path} is no deck: its name has to end with .gml");
+            Err(Error::invalid("deck", message))
+        }
+    }
+}
+
+/// Digest of the page that is there already. One that no deck was rendered to is left alone.
+fn old_page(host: &impl Host, page: &str) -> Result<Option<String>, Error> {
+    let Ok(digest) = host.digest(page) else {
+        return Ok(None);
     };
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let stem = if stem.is_empty() { name } else { stem };
-    format!("{folder}{stem}.html")
+    let (bytes, _) = host.read(page, usize::MAX)?;
+    match bytes.windows(MARK.len()).any(|window| window == MARK) {
+        true => Ok(Some(digest)),
+        false => {
+            let message = format!("{page} is there and is no rendered deck: it is left alone");
+            Err(Error::conflict("exists", message))
+        }
+    }
 }
 
 impl<H: Host> Images for Beside<'_, H> {
@@ -121,7 +141,7 @@ impl<H: Host> Images for Beside<'_, H> {
     }
 
     fn read(&self, src: &str) -> Result<Vec<u8>, String> {
-        let read = self.host.read(&self.path(src));
+        let read = self.host.read(&self.path(src), LARGEST_IMAGE);
         read.map(|(bytes, _)| bytes)
             .map_err(|error| format!("{src:?}: {}", error.message))
     }

@@ -1,6 +1,7 @@
 //! Decks and their images as files.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use gml::Images;
@@ -48,16 +49,36 @@ impl Images for Folder {
     }
 }
 
-/// The text of a deck, without a byte order mark.
+/// A byte order mark.
+const MARK: char = '\u{feff}';
+
+/// The text of a deck without the byte order mark that it may begin with.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
+}
+
+/// The whole text of a deck.
 pub(crate) fn read(file: &str) -> Result<String, String> {
     let metadata = fs::metadata(file).map_err(|error| format!("{file}: {error}"))?;
     if !metadata.is_file() || metadata.len() > LARGEST_DECK {
         return Err(format!("{file}: it is no file of at most 4 MiB"));
     }
     let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
-    let mut text = String::from_utf8(bytes).map_err(|_| format!("{file}: it is not UTF-8 text"))?;
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
+    String::from_utf8(bytes).map_err(|_| format!("{file}: it is not UTF-8 text"))
+}
+
+/// Puts `text` in the place of the deck in one step, if it is still `before`. Mode and links stay.
+pub(crate) fn replace(file: &str, before: &str, text: &str) -> Result<bool, String> {
+    let error = |error: std::io::Error| format!("{file}: {error}");
+    let target = Path::new(file).canonicalize().map_err(error)?;
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(error)?;
+    beside.write_all(text.as_bytes()).map_err(error)?;
+    let mode = fs::metadata(&target).map_err(error)?.permissions();
+    fs::set_permissions(beside.path(), mode).map_err(error)?;
+    if read(file)? != before {
+        return Ok(false);
     }
-    Ok(text)
+    beside.persist(&target).map_err(|kept| error(kept.error))?;
+    Ok(true)
 }

@@ -12,7 +12,7 @@ mod serve;
 use std::fs;
 use std::process::ExitCode;
 
-use folder::Folder;
+use folder::{Folder, without_mark};
 use gml::{Problem, Severity};
 
 const USAGE: &str = "\
@@ -53,15 +53,16 @@ fn main() -> ExitCode {
 
 fn check(file: &str) -> Result<(), Failure> {
     let text = folder::read(file).map_err(Failure::Unable)?;
-    tell(file, &gml::check(&text, &Folder::of(file)))
+    tell(file, &gml::check(without_mark(&text), &Folder::of(file)))
 }
 
 fn render(file: &str, page: &str) -> Result<(), Failure> {
     let text = folder::read(file).map_err(Failure::Unable)?;
+    let text = without_mark(&text);
     let images = Folder::of(file);
-    tell(file, &gml::check(&text, &images))?;
+    tell(file, &gml::check(text, &images))?;
     let unable = |error: String| Failure::Unable(format!("{page}: {error}"));
-    let html = gml::render(&text, &images).map_err(unable)?;
+    let html = gml::render(text, &images).map_err(unable)?;
     fs::write(page, html).map_err(|error| unable(error.to_string()))
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn render(document: &Document<'_>, images: &dyn Images) -> Result<Str
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src \
          data:; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+         <meta name=\"generator\" content=\"gml\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         attribute("lang").unwrap_or_else(|| "en".to_owned()),
         attribute("theme").unwrap_or_else(|| "light".to_owned()),
         attribute("title").unwrap_or_default(),

@@ -8,16 +8,16 @@ const cards = [...document.querySelectorAll("section.card")];
 
 // What is looked at: the card that fills most of the window, once it stays there for a moment.
 const seen = new Map();
-let told = "", waiting = 0;
+let told = "", waiting = 0, notes = false;
 const tell = () => {
   const card = cards.reduce((a, b) => (seen.get(b) || 0) > (seen.get(a) || 0) ? b : a, cards[0]);
   if (!card) return;
   const view = {
-    card: card.id, number: cards.indexOf(card) + 1, selection: String(getSelection()),
+    card: card.id, pane: notes ? "notes" : "cards", selected: String(getSelection()) !== "",
     width: innerWidth, height: innerHeight,
   };
   const now = JSON.stringify(view);
-  if (now !== told) { told = now; post("/view", view); }
+  if (now !== told) { told = now; post("view", view); }
 };
 const soon = () => { clearTimeout(waiting); waiting = setTimeout(tell, 500); };
 const observer = new IntersectionObserver((entries) => {
@@ -27,6 +27,14 @@ const observer = new IntersectionObserver((entries) => {
 cards.forEach((card) => observer.observe(card));
 addEventListener("resize", soon);
 document.addEventListener("selectionchange", soon);
+
+// The notes are a pane of their own: `n` shows and hides them.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "n" || document.activeElement.isContentEditable) return;
+  notes = !notes;
+  document.querySelectorAll(".notes").forEach((element) => { element.hidden = !notes; });
+  soon();
+});
 
 // What was changed: headings and texts without markup.
 const note = (text) => {
@@ -45,15 +53,18 @@ for (const card of cards) {
     element.addEventListener("blur", async () => {
       const text = element.textContent;
       if (text === before) return;
-      const answer = await post("/edit", { card: card.id, part, index, text, revision });
-      const words = (await answer.text()).trim();
-      if (answer.ok) { revision = words; before = text; } else { note(words); }
+      const answer = await post("edit", { card: card.id, part, index, text, revision });
+      if (!answer.ok) { note((await answer.text()).trim()); element.textContent = before; return; }
+      const done = await answer.json();
+      revision = done.revision;
+      before = text;
+      if (done.untold) note(done.untold);
     });
   }
 }
 
 // Somebody else changed the deck: show it as it is, unless something is being written.
 setInterval(async () => {
-  const now = (await (await fetch("/revision")).text()).trim();
+  const now = (await (await fetch("revision")).text()).trim();
   if (now.startsWith("sha256:") && now !== revision && !document.activeElement.isContentEditable) location.reload();
 }, 2000);

@@ -256,7 +256,13 @@ impl Controller {
     /// One that is known already changes nothing, so nothing is lost or doubled when the process
     /// ends between the log and the letter box.
     pub(crate) async fn take_mail(&mut self, kinds: &[Kind]) -> Result<(), StoreError> {
-        for Letter { number, injection } in self.store.mail(&self.header.id).await? {
+        for Letter {
+            number,
+            mut injection,
+        } in self.store.mail(&self.header.id).await?
+        {
+            let directory = self.header.directory.as_deref();
+            injection.subject = injection.subject.inside(directory);
             let faults = injection.faults(kinds);
             let events = match faults.first() {
                 None => self.queue().accept(injection, kinds),

@@ -366,7 +366,7 @@ async fn serve(
                 text,
                 is_error: false,
                 details,
-                artifact,
+                artifact: artifact.map(|artifact| artifact.inside(context.cwd.as_deref())),
             },
             terminate,
         },

@@ -234,7 +234,7 @@ impl std::fmt::Display for ChecklistStep {
         match &self.state {
             StepState::Blocked {
                 reason: Some(reason),
-            } => write!(formatter, ": {reason}"),
+            } => write!(formatter, " ({reason})"),
             _ => Ok(()),
         }
     }

@@ -235,3 +235,24 @@ fn every_fault_of_an_envelope_is_named() {
         ]
     );
 }
+
+#[test]
+fn a_file_has_one_spelling_inside_of_the_session() {
+    use raddle_core::session::injection::Subject;
+    for (written, path) in [
+        ("a/b.xml", "a/b.xml"),
+        ("./a/./b.xml", "a/b.xml"),
+        ("/srv/project/a/b.xml", "a/b.xml"),
+        ("/srv/project2/b.xml", "/srv/project2/b.xml"),
+        ("../b.xml", "../b.xml"),
+    ] {
+        let subject = Subject {
+            path: Some(written.to_owned()),
+            ..Subject::default()
+        };
+        for directory in ["/srv/project", "/srv/project/"] {
+            let inside = subject.clone().inside(Some(directory));
+            assert_eq!(inside.path.as_deref(), Some(path), "{written}");
+        }
+    }
+}

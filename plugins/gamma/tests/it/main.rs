@@ -26,16 +26,19 @@ impl Files {
 }
 
 impl Host for Files {
-    fn read(&self, path: &str) -> Result<(Vec<u8>, String), Error> {
+    fn read(&self, path: &str, most: usize) -> Result<(Vec<u8>, String), Error> {
         let files = self.files.borrow();
         let bytes = files.get(path).cloned();
         let bytes = bytes.ok_or_else(|| Error::not_found("missing", format!("no {path}")))?;
+        if bytes.len() > most {
+            return Err(Error::limit("size", "too large"));
+        }
         let digest = format!("sha256:{}", bytes.len());
         Ok((bytes, digest))
     }
 
     fn digest(&self, path: &str) -> Result<String, Error> {
-        self.read(path).map(|(_, digest)| digest)
+        self.read(path, usize::MAX).map(|(_, digest)| digest)
     }
 
     fn replace(&self, path: &str, bytes: &[u8], base: Option<&str>) -> Result<(), Error> {
@@ -104,4 +107,23 @@ fn a_file_is_shown_as_it_is() {
         Some("sha256:1")
     );
     assert_eq!(file(&files, "other").unwrap_err().code, "missing");
+}
+
+/// What is no deck is not read as one, and what is no page of a deck is not written over.
+#[test]
+fn nothing_else_is_overwritten() {
+    let files = Files::with(&[
+        ("x.html", DECK),
+        (
+            "a.gml",
+            "<deck title=\"T\"><card id=\"a\"><heading>H</heading></card></deck>",
+        ),
+        ("a.html", "<p>mine</p>"),
+    ]);
+    assert_eq!(deck(&files, "x.html").unwrap_err().code, "deck");
+    assert_eq!(deck(&files, "a.gml").unwrap_err().code, "exists");
+    assert_eq!(files.files.borrow()["a.html"], b"<p>mine</p>");
+    let large = "x".repeat(5 << 20);
+    let files = Files::with(&[("a.gml", &large)]);
+    assert_eq!(deck(&files, "a.gml").unwrap_err().code, "size");
 }

@@ -16,12 +16,18 @@ struct Page {
     folder: tempfile::TempDir,
     child: Child,
     address: String,
+    /// What its addresses begin with.
+    secret: String,
 }
 
 impl Page {
     fn open() -> Self {
+        Self::of(DECK)
+    }
+
+    fn of(deck: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("deck.gml"), DECK).unwrap();
+        fs::write(folder.path().join("deck.gml"), deck).unwrap();
         let raddle = folder.path().join("raddle");
         fs::write(
             &raddle,
@@ -46,17 +52,19 @@ impl Page {
         let output = child.stdout.take().unwrap();
         BufReader::new(output).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("http://").unwrap();
-        let address = address.trim_end_matches('/').to_owned();
+        let (address, secret) = address.split_once('/').unwrap();
         Self {
             folder,
             child,
-            address,
+            address: address.to_owned(),
+            secret: secret.trim_end_matches('/').to_owned(),
         }
     }
 
     /// Status and body.
     fn ask(&self, first: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
+        let first = first.replacen(" /", &format!(" /{}/", self.secret), 1);
         let mut request = format!(
             "{first} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
             body.len()
@@ -77,7 +85,8 @@ impl Page {
     }
 
     fn post(&self, path: &str, body: &Value) -> (u16, String) {
-        self.ask(&format!("POST {path}"), &[], &body.to_string())
+        let json = [("Content-Type", "application/json")];
+        self.ask(&format!("POST {path}"), &json, &body.to_string())
     }
 
     fn deck(&self) -> String {
@@ -114,14 +123,14 @@ fn what_the_reader_looks_at_is_a_client_view() {
     assert_eq!(status, 200);
     assert!(html.contains("Bees &amp; cities") && html.contains("<script nonce="));
     let view =
-        json!({"card": "cover", "number": 1, "selection": "Bees", "width": 800, "height": 600});
+        json!({"card": "cover", "pane": "notes", "selected": true, "width": 800, "height": 600});
     assert_eq!(page.post("/view", &view).0, 200);
     let told = page.told();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["kind"], "client_view");
     assert_eq!(
         told[0]["summary"],
-        "The user looks at card 1 of 1 (cover: Bees & cities). Selected: \"Bees\"."
+        "The user looks at card 1 of 1 (cover) with its notes, and has selected text on it."
     );
     assert_eq!(
         told[0]["details"]["viewport"],
@@ -139,7 +148,8 @@ fn what_the_reader_changes_is_an_artifact_update_of_the_revision_it_was_made_fro
     assert_eq!(status, 200, "{now}");
     let changed = DECK.replace("Bees &amp; cities", "Bees &lt; wasps");
     assert_eq!(page.deck(), changed, "every other byte is what it was");
-    assert_eq!(now.trim(), revision(&changed));
+    let now: Value = serde_json::from_str(&now).unwrap();
+    assert_eq!(now, json!({"revision": revision(&changed)}));
     let told = page.told();
     assert_eq!(told[0]["kind"], "artifact_update");
     assert_eq!(
@@ -168,9 +178,14 @@ fn markup_is_not_lost_and_nonsense_is_refused() {
         "it holds markup"
     );
     assert_eq!(page.post("/edit", &edit("text", 9)).0, 422);
-    assert_eq!(page.post("/edit", &edit("notes", 0)).0, 400);
-    assert_eq!(page.ask("POST /edit", &[], "{").0, 400);
-    assert_eq!(page.ask("POST /edit", &[], &"x".repeat(200_000)).0, 400);
+    assert_eq!(page.post("/edit", &edit("notes", 0)).0, 422);
+    let json = [("Content-Type", "application/json")];
+    assert_eq!(page.ask("POST /edit", &json, "{").0, 400);
+    assert_eq!(page.ask("POST /edit", &[], "{}").0, 415);
+    assert_eq!(page.ask("POST /edit", &json, &"x".repeat(70_000)).0, 413);
+    let empty = json!({"card": "cover", "part": "heading", "text": " ", "revision": now});
+    let (status, why) = page.post("/edit", &empty);
+    assert_eq!(status, 422, "the deck would not be one any more: {why}");
     assert_eq!(page.ask("GET /etc/passwd", &[], "").0, 404);
     assert_eq!(page.deck(), DECK);
     assert_eq!(page.post("/edit", &edit("text", 1)).0, 200);
@@ -190,4 +205,40 @@ fn only_the_page_itself_is_answered() {
     }
     let own = format!("http://{}", page.address);
     assert_eq!(page.ask("GET /revision", &[("Origin", &own)], "").0, 200);
+}
+
+/// Mode, links, a byte order mark and what the session does not hear of: none of it is lost.
+#[test]
+fn a_change_leaves_everything_else_of_the_file_alone() {
+    let deck = format!("\u{feff}{DECK}");
+    let page = Page::of(&deck);
+    let file = page.folder.path().join("deck.gml");
+    let real = page.folder.path().join("real.gml");
+    fs::rename(&file, &real).unwrap();
+    std::os::unix::fs::symlink(&real, &file).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::write(
+        page.folder.path().join("raddle"),
+        "#!/bin/sh\necho no such session >&2\nexit 2\n",
+    )
+    .unwrap();
+    let edit =
+        json!({"card": "cover", "part": "heading", "text": "New", "revision": revision(&deck)});
+    let (status, answer) = page.post("/edit", &edit);
+    assert_eq!(status, 200, "{answer}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let changed = deck.replace("Bees &amp; cities", "New");
+    assert_eq!(answer["revision"], revision(&changed));
+    assert!(
+        answer["untold"]
+            .as_str()
+            .unwrap()
+            .contains("no such session")
+    );
+    assert_eq!(page.deck(), changed);
+    assert!(fs::symlink_metadata(&file).unwrap().is_symlink());
+    assert_eq!(
+        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
 }

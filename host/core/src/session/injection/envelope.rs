@@ -92,6 +92,23 @@ pub struct Subject {
     pub revision: Option<String>,
 }
 
+impl Subject {
+    /// The same with its path as one inside of the session's `directory` is written: without `./`, and
+    /// relative. What names the same file is then equal.
+    #[must_use]
+    pub fn inside(mut self, directory: Option<&str>) -> Self {
+        if let Some(path) = &self.path {
+            let directory = directory.map(|directory| directory.trim_end_matches('/'));
+            let relative = directory.and_then(|directory| path.strip_prefix(directory));
+            let relative = relative.and_then(|path| path.strip_prefix('/'));
+            let parts = relative.unwrap_or(path).split('/');
+            let kept: Vec<&str> = parts.filter(|part| *part != ".").collect();
+            self.path = Some(kept.join("/"));
+        }
+        self
+    }
+}
+
 /// Who did it, and in which interaction or call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
