@@ -7,7 +7,7 @@ mod load;
 
 use raddle_sdk::sections::{self, Section};
 use raddle_sdk::skills::{Loaded, Skill};
-use raddle_sdk::tools::{Invocation, Outcome, Tool};
+use raddle_sdk::tools::{Invocation, Outcome, Reply, Tool};
 use raddle_sdk::types::File;
 use raddle_sdk::{
     Context, Environment, Error, Fact, Lifetime, arguments, include_prompt, log, session_state,
@@ -37,6 +37,9 @@ const TOOL: &str = "skill";
 
 /// Key of an active skill in the session's state, before its name.
 const ACTIVE: &str = "active/";
+
+/// Its value where the skill stands in the prompt.
+const STANDS: &str = "preloaded";
 
 /// Arguments of the tool.
 #[derive(Deserialize)]
@@ -85,6 +88,10 @@ impl raddle_sdk::tools::Guest for Plugin {
             .filter_map(|call| arguments::<Arguments>(call).ok())
             .map(|arguments| arguments.name)
             .collect();
+        if session_state::get(&format!("{ACTIVE}{name}"))?.as_deref() == Some(STANDS) {
+            let text = include_prompt!("preloaded.md").replace("NAME", &name);
+            return Ok(Outcome::Done(Reply::text(text)));
+        }
         let active = session_state::list_keys(ACTIVE)?;
         let active: Vec<&str> = active
             .iter()
@@ -118,7 +125,7 @@ impl raddle_sdk::skills::Guest for Plugin {
         let library = library(&settings_files()?);
         let load = Load::preloaded(&library, &names)?;
         for skill in load.skills() {
-            session_state::set(&format!("{ACTIVE}{}", skill.manifest.name), "")?;
+            session_state::set(&format!("{ACTIVE}{}", skill.manifest.name), STANDS)?;
         }
         Ok(load.loaded())
     }

@@ -359,9 +359,18 @@ fn a_variant_adds_its_skills_after_the_shared_prefix() {
 fn the_first_message_chooses_the_variant() {
     let home = home();
     let mut script = Script(String::new());
-    script.step("main/1/1", &[completion(&json!([]))], &["A deck, please."]);
+    script.step(
+        "main/1/1",
+        &[("skill", json!({"name": "deck"}))],
+        &["A deck, please."],
+    );
     script.step(
         "main/1/2",
+        &[completion(&json!([]))],
+        &["deck is active already: its body stands in your instructions."],
+    );
+    script.step(
+        "main/1/3",
         &[completion(&json!([
             {"step": "deck 1", "reason": "no paper"}, {"step": "deck 2", "reason": "no paper"},
         ]))],

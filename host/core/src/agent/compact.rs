@@ -28,6 +28,28 @@ pub(super) struct Gauge {
 }
 
 impl Agent {
+    /// Compacts the idle session because somebody asks for it. Says whether something was cut.
+    ///
+    /// # Errors
+    ///
+    /// Only when the log cannot be written.
+    pub async fn compact(&mut self, cancel: &Cancel) -> Result<bool, StoreError> {
+        let sent = self.head.sent.clone();
+        let compacted = self.relieve(sent.as_ref(), true, cancel).await?;
+        self.controller.commit().await?;
+        Ok(compacted)
+    }
+
+    /// Compacts where the exact request that is about to be sent asks for it.
+    pub(super) async fn relieve_step(
+        &mut self,
+        prefix: &Arc<Prefix>,
+        cancel: &Cancel,
+    ) -> Result<(), RunError> {
+        self.relieve(Some(prefix), false, cancel).await?;
+        Ok(())
+    }
+
     /// Compacts until the plugin that decides about it is content, there is nothing to cut, or it
     /// does not help. Says whether something was cut.
     pub(super) async fn relieve(
@@ -262,30 +284,6 @@ impl Agent {
             attempts: self.controller.state().compactions.count(),
             asked,
         }
-    }
-}
-
-impl Agent {
-    /// Compacts the idle session because somebody asks for it. Says whether something was cut.
-    ///
-    /// # Errors
-    ///
-    /// Only when the log cannot be written.
-    pub async fn compact(&mut self, cancel: &Cancel) -> Result<bool, StoreError> {
-        let sent = self.head.sent.clone();
-        let compacted = self.relieve(sent.as_ref(), true, cancel).await?;
-        self.controller.commit().await?;
-        Ok(compacted)
-    }
-
-    /// Compacts where the exact request that is about to be sent asks for it.
-    pub(super) async fn relieve_step(
-        &mut self,
-        prefix: &Arc<Prefix>,
-        cancel: &Cancel,
-    ) -> Result<(), RunError> {
-        self.relieve(Some(prefix), false, cancel).await?;
-        Ok(())
     }
 }
 

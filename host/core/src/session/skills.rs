@@ -159,8 +159,16 @@ impl ActiveSkills {
             Some(known) if known.batch.0 == batch.0 => known.states.clone(),
             _ => BTreeMap::new(),
         };
+        // What stands in the prompt goes on to stand there, also if it is loaded as well.
+        let is_preloaded = known
+            .as_ref()
+            .is_some_and(|known| known.skill.is_preloaded());
+        let call_id = skill.call_id.clone().filter(|_| !is_preloaded);
         let active = ActiveSkill {
-            skill: skill.clone(),
+            skill: SkillActivation {
+                call_id,
+                ..skill.clone()
+            },
             batch,
             states,
         };
