@@ -194,6 +194,7 @@ fn offer(number: usize) -> Offer {
     Offer {
         injections: Vec::new(),
         skills: Vec::new(),
+        providers: Vec::new(),
         sections,
         variables: vec![Variable {
             name: format!("fixed_{number}"),

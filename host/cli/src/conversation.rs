@@ -70,6 +70,8 @@ struct Denied {
 
 /// Passes events on and keeps what decides how the process ends.
 pub(crate) struct Watch {
+    /// The events of its children are shown, and decide nothing.
+    session: String,
     observer: Arc<dyn Observer>,
     seen: Mutex<Seen>,
 }
@@ -123,7 +125,7 @@ impl Sessions {
             deployment: Some(deployment.config.file.display().to_string()),
         };
         let lock = Lock::take(&self.locks, &header.id)?;
-        let watch = Watch::new(observer);
+        let watch = Watch::new(&header.id, observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::start(store, header, Arc::new(Machine), watch.clone()).await;
         Ok(Opened {
@@ -157,7 +159,7 @@ impl Sessions {
             }
         };
         let lock = Lock::take(&self.locks, &id)?;
-        let watch = Watch::new(observer);
+        let watch = Watch::new(&id, observer);
         let store = Arc::clone(&self.store);
         let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
         Ok(Opened {
@@ -226,6 +228,16 @@ impl Conversation {
         let cancel = Cancel::new();
         let compacted = std::pin::pin!(self.agent.compact(&cancel));
         Ok(until_done(compacted, &cancel).await??)
+    }
+
+    /// Goes on as long as children work in the background, and tells the agent of each that ends.
+    pub(crate) async fn settle(&mut self) -> Result<(), Failure> {
+        let cancel = Cancel::new();
+        let settled = std::pin::pin!(self.agent.settle(&cancel));
+        match until_done(settled, &cancel).await?? {
+            _ if cancel.is_cancelled() => Err(Failure::Interrupted),
+            () => Ok(()),
+        }
     }
 
     /// Runs if something was left for the idle session that is worth a run.
@@ -298,6 +310,9 @@ pub(crate) fn finish(outcome: &Outcome) -> Result<(), Failure> {
         EndCause::StepLimit => Err(Failure::Stopped(
             "the limit of steps in one run was reached".to_owned(),
         )),
+        EndCause::TokenLimit => Err(Failure::Stopped(
+            "the limit of tokens in one run was reached".to_owned(),
+        )),
         EndCause::Failed => match &outcome.error {
             Some((code, message)) if code == "prompt" => Err(Failure::bad(message)),
             Some((_, message)) => Err(Failure::Unable(anyhow!("{message}"))),
@@ -338,8 +353,9 @@ impl Asked {
 }
 
 impl Watch {
-    fn new(observer: Arc<dyn Observer>) -> Arc<Self> {
+    fn new(session: &str, observer: Arc<dyn Observer>) -> Arc<Self> {
         Arc::new(Self {
+            session: session.to_owned(),
             observer,
             seen: Mutex::default(),
         })
@@ -353,6 +369,7 @@ impl Watch {
 impl Observer for Watch {
     fn event(&self, event: &Event) {
         match &event.data {
+            _ if event.session != self.session => {}
             EventData::Error { code, message } => {
                 self.seen().error = Some((code.clone(), message.clone()));
             }
@@ -417,8 +434,6 @@ async fn until_done<T>(
 
 /// 64 random bits: short enough to type the beginning of, and no two alike.
 pub(crate) fn new_id() -> Result<String, Failure> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::Unable(anyhow!("there are no random numbers: {error}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let id = Machine.new_id();
+    id.ok_or_else(|| Failure::Unable(anyhow!("there are no random numbers")))
 }

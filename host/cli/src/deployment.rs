@@ -148,6 +148,7 @@ impl Deployment {
         let options = PromptOptions {
             dynamic: self.config.dynamic,
             deferred: self.config.deferred.iter().cloned().collect(),
+            without: BTreeSet::new(),
         };
         Prompt::new(Arc::clone(&self.registry), self.agent.as_deref(), options)
             .map_err(|error| Failure::bad(error.to_string()))
@@ -163,6 +164,7 @@ impl Deployment {
             model: self.model().to_owned(),
             options: model.map(|model| model.options.clone()).unwrap_or_default(),
             max_steps: None,
+            max_tokens: None,
             window_tokens: model.and_then(|model| Some(u64::from(model.window_tokens?))),
             preload: Vec::new(),
             requirements: self.config.requirements.clone(),

@@ -42,7 +42,7 @@ pub(crate) async fn assemble(
             state: Mutex::default(),
             held: Held::default(),
         })),
-        call_id: None,
+        ..Caller::default()
     };
     let mut prompt = deployment.prompt()?;
     prompt

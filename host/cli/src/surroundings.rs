@@ -1,6 +1,9 @@
 //! The world around a session: time, platform, git branch.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt as _};
 
 use raddle_core::surroundings::Surroundings;
 
@@ -15,6 +18,17 @@ impl Surroundings for Machine {
 
     fn platform(&self) -> String {
         format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+    }
+
+    /// 64 random bits: short enough to type the beginning of, and no two alike.
+    fn new_id(&self) -> Option<String> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).ok()?;
+        Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(time).boxed()
     }
 
     fn tokens(&self, text: &str) -> u64 {

@@ -13,7 +13,9 @@ pub use contributions::{Contribution, contributions};
 pub use fault::{Kind, RegistryFault};
 pub use tool::{ToolEntry, wire_name};
 
-use crate::plugins::{Agent, Environment, Lifetime, Plugin, Question, SkillEntry};
+use crate::plugins::{
+    Agent, Environment, Lifetime, Plugin, Question, SkillEntry, SubagentProvider,
+};
 use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault, nearest};
 use crate::prompt::{TemplateError, ToolList};
 use crate::session::injection;
@@ -37,6 +39,7 @@ pub struct Registry {
     agents: Vec<AgentEntry>,
     injection_kinds: Vec<injection::Kind>,
     skills: Vec<OwnedSkill>,
+    providers: Vec<OwnedProvider>,
     /// Index of the plugin that exports it.
     compaction: Option<usize>,
     knowledge: Option<usize>,
@@ -102,6 +105,13 @@ pub struct AgentEntry {
 #[derive(Debug, Clone)]
 struct OwnedSkill {
     skill: SkillEntry,
+    owner: usize,
+}
+
+/// A subagent provider and its owner.
+#[derive(Debug, Clone)]
+struct OwnedProvider {
+    provider: SubagentProvider,
     owner: usize,
 }
 
@@ -194,6 +204,18 @@ impl Registry {
     pub fn skill_owner(&self, name: &str) -> Option<&Arc<dyn Plugin>> {
         let found = self.skills.iter().find(|owned| owned.skill.name == name);
         found.map(|owned| &self.plugins[owned.owner])
+    }
+
+    /// The subagent providers, by name.
+    pub fn providers(&self) -> impl Iterator<Item = &SubagentProvider> {
+        self.providers.iter().map(|owned| &owned.provider)
+    }
+
+    /// A subagent provider and the plugin that owns it.
+    pub fn provider(&self, name: &str) -> Option<(&SubagentProvider, &Arc<dyn Plugin>)> {
+        let mut providers = self.providers.iter();
+        let owned = providers.find(|owned| owned.provider.name == name)?;
+        Some((&owned.provider, &self.plugins[owned.owner]))
     }
 
     /// The plugin that decides about compaction.

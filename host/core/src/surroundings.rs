@@ -1,7 +1,10 @@
-//! What comes in from outside: time, platform, branch. Core reads none of them itself, so that
+//! What comes in from outside: time, platform, branch, ids. Core reads none of them itself, so that
 //! the same inputs give the same bytes.
 
 use std::path::Path;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
 
 /// The world around a session.
 pub trait Surroundings: Send + Sync {
@@ -13,6 +16,12 @@ pub trait Surroundings: Send + Sync {
 
     /// The git branch checked out in `directory`, if it is in a repository.
     fn branch(&self, directory: &Path) -> Option<String>;
+
+    /// A new id for a session: no two are alike. `None` where there are no random numbers.
+    fn new_id(&self) -> Option<String>;
+
+    /// Is done when so much time has passed.
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()>;
 
     /// Tokens of a text. Without a tokenizer, four bytes are one.
     fn tokens(&self, text: &str) -> u64 {

@@ -9,6 +9,8 @@ use crate::session::injection::{Actor, Injection, Subject};
 use crate::session::tasks::TaskList;
 use crate::trust::{NEUTRAL, neutralise};
 
+const SUMMARY: &str = "<conversation_summary>";
+
 /// The record a failed tool call is answered with: `{code, message}`.
 pub fn error_record(code: &str, message: &str) -> String {
     json!({ "code": code, "message": message }).to_string()
@@ -81,7 +83,12 @@ pub(crate) fn injection(injection: &Injection, attributed: bool) -> String {
 /// everybody: none of its tags is the harness's.
 pub(crate) fn summary(text: &str) -> String {
     let text = neutralise(text.trim());
-    format!("<conversation_summary>\n{text}\n</conversation_summary>")
+    format!("{SUMMARY}\n{text}\n</conversation_summary>")
+}
+
+/// Whether a trusted message is one of these.
+pub(crate) fn is_summary(text: &str) -> bool {
+    text.starts_with(SUMMARY)
 }
 
 /// Pointers to notes, as their plugin writes them.

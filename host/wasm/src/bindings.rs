@@ -17,10 +17,10 @@ wasmtime::component::bindgen!({
 });
 
 pub(crate) use exports::raddle::plugin::{
-    agents, compaction, injections, knowledge, sections, settings, skills, tools, variables,
-    watchers,
+    agents, compaction, injections, knowledge, sections, settings, skills, subagents, tools,
+    variables, watchers,
 };
 pub(crate) use raddle::plugin::{
-    inject, log, model, process, progress, session_state, settings_host, skills_host, tasks, types,
-    workspace,
+    inject, log, model, process, progress, session_state, sessions, settings_host, skills_host,
+    tasks, types, workspace,
 };

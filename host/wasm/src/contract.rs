@@ -9,7 +9,7 @@ use wasmtime::component::types::{Component as ComponentType, ComponentFunc, Comp
 use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
 use crate::bindings::{
-    agents, compaction, injections, sections, skills, tools, types, variables, watchers,
+    agents, compaction, injections, sections, skills, subagents, tools, types, variables, watchers,
 };
 use crate::grants::Grants;
 use crate::refusal::LoadReason;
@@ -62,7 +62,7 @@ type Check = fn(&ComponentFunc, &ComponentType) -> wasmtime::Result<()>;
 type Answer<T> = (Result<T, types::Error>,);
 type OfEnvironment = (types::Environment,);
 
-static EXPORTS: [Export; 10] = [
+static EXPORTS: [Export; 11] = [
     Export {
         name: "sections",
         functions: &[
@@ -151,12 +151,25 @@ static EXPORTS: [Export; 10] = [
         )],
     },
     Export {
+        name: "subagents",
+        functions: &[
+            (
+                "offer",
+                check::<OfEnvironment, Answer<Vec<types::Provider>>>,
+            ),
+            (
+                "start",
+                check::<(subagents::Assignment, types::Context), Answer<subagents::Outcome>>,
+            ),
+        ],
+    },
+    Export {
         name: "settings",
         functions: &[("describe", check::<(), (String,)>)],
     },
 ];
 
-static IMPORTS: [Import; 11] = [
+static IMPORTS: [Import; 12] = [
     Import::harmless("types"),
     Import::harmless("log"),
     Import::harmless("settings-host"),
@@ -165,6 +178,7 @@ static IMPORTS: [Import; 11] = [
     Import::harmless("tasks"),
     Import::harmless("inject"),
     Import::harmless("skills-host"),
+    Import::granted("sessions", "grants.sessions = { depth = 1 }"),
     Import::granted("model", "grants.model = { max_tokens = 4000 }"),
     Import::granted(
         "workspace",
@@ -413,6 +427,7 @@ fn is_granted(import: &Interface, grants: &Grants) -> bool {
         Some("workspace") => !grants.workspace.is_empty(),
         Some("process") => grants.process.is_some(),
         Some("model") => grants.model.is_some(),
+        Some("sessions") => grants.sessions.is_some(),
         Some(_) => true,
         None => package(&import.name) != "wasi:http" || !grants.http.is_empty(),
     }

@@ -2,23 +2,23 @@
 
 use raddle_core::message::{AssistantMessage, Finish, Message, Part, ToolCall, ToolResult};
 use raddle_core::plugins::{
-    Agent, Content, Context, Entry, Environment, Fact, Fault, Guidance, InjectionKind, Invocation,
-    Lifetime, LoadedSkill, Moment, Occasion, Outcome, Pressure, Reply, Section, SkillEntry, Tool,
-    Variable,
+    Agent, Assignment, ChildOutcome, Content, Context, Entry, Environment, Fact, Fault, Guidance,
+    InjectionKind, Invocation, Lifetime, LoadedSkill, Moment, Occasion, Outcome, Pressure, Reply,
+    Section, SkillEntry, SubagentProvider, Tool, Variable,
 };
 use raddle_core::session::injection::{Coalescing, Delivery, Kind, Subject};
 use raddle_core::session::skills::{SkillKind, SkillStep};
 use serde_json::Value;
 
 use crate::bindings::{
-    agents, compaction, injections, sections, skills, tools, types, variables, watchers,
+    agents, compaction, injections, sections, skills, subagents, tools, types, variables, watchers,
 };
 
 /// `environment` as the plugin gets it; `files` are what its settings declare.
 pub(crate) fn environment(environment: &Environment, files: &[types::File]) -> types::Environment {
     types::Environment {
         agents: environment.agents.iter().map(entry).collect(),
-        providers: Vec::new(),
+        providers: environment.providers.iter().map(provider_out).collect(),
         tools: environment.tools.iter().map(entry).collect(),
         connections: Vec::new(),
         files: files.to_vec(),
@@ -129,6 +129,46 @@ pub(crate) fn injection_kind(kind: injections::Kind) -> InjectionKind {
             attributed: kind.attributed,
         },
     }
+}
+
+pub(crate) fn provider(provider: types::Provider) -> SubagentProvider {
+    SubagentProvider {
+        name: provider.name,
+        inherits_parent_context: provider.inherits_parent_context,
+        capabilities: provider.capabilities,
+    }
+}
+
+fn provider_out(provider: &SubagentProvider) -> types::Provider {
+    types::Provider {
+        name: provider.name.clone(),
+        inherits_parent_context: provider.inherits_parent_context,
+        capabilities: provider.capabilities.clone(),
+    }
+}
+
+/// `assignment` as the plugin gets it.
+pub(crate) fn assignment(assignment: &Assignment) -> subagents::Assignment {
+    subagents::Assignment {
+        provider: assignment.provider.clone(),
+        session: assignment.session.clone(),
+        prompt: assignment.prompt.clone(),
+        agent: assignment.agent.clone(),
+        options: assignment.options.iter().map(fact_out).collect(),
+    }
+}
+
+/// An outcome whose details are JSON, or the fault.
+pub(crate) fn child_outcome(outcome: subagents::Outcome) -> Result<ChildOutcome, Fault> {
+    let details = outcome.details.map(|details| {
+        serde_json::from_str(&details).map_err(|error| Fault::Malformed {
+            message: format!("details of the outcome are not JSON: {error}"),
+        })
+    });
+    Ok(ChildOutcome {
+        text: outcome.text,
+        details: details.transpose()?,
+    })
 }
 
 pub(crate) fn skill(skill: skills::Skill) -> SkillEntry {
@@ -341,7 +381,7 @@ fn fact_out(fact: &Fact) -> types::Fact {
     }
 }
 
-fn facts(facts: Vec<types::Fact>) -> Vec<Fact> {
+pub(crate) fn facts(facts: Vec<types::Fact>) -> Vec<Fact> {
     facts
         .into_iter()
         .map(|fact| Fact {

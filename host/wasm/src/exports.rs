@@ -3,8 +3,8 @@
 use wasmtime::component::InstancePre;
 
 use crate::bindings::{
-    agents, compaction, injections, knowledge, sections, settings, skills, tools, variables,
-    watchers,
+    agents, compaction, injections, knowledge, sections, settings, skills, subagents, tools,
+    variables, watchers,
 };
 use crate::imports::State;
 
@@ -27,6 +27,8 @@ pub(crate) mod place {
     pub(crate) const SKILLS_OFFER: Place = Place::new("skills", "offer");
     pub(crate) const SKILLS_LOAD: Place = Place::new("skills", "load");
     pub(crate) const KNOWLEDGE_HINT: Place = Place::new("knowledge", "hint");
+    pub(crate) const SUBAGENTS_OFFER: Place = Place::new("subagents", "offer");
+    pub(crate) const SUBAGENTS_START: Place = Place::new("subagents", "start");
     pub(crate) const SETTINGS_DESCRIBE: Place = Place::new("settings", "describe");
 }
 
@@ -41,6 +43,7 @@ pub(crate) struct Exports {
     pub(crate) compaction: Option<compaction::GuestIndices>,
     pub(crate) skills: Option<skills::GuestIndices>,
     pub(crate) knowledge: Option<knowledge::GuestIndices>,
+    pub(crate) subagents: Option<subagents::GuestIndices>,
     pub(crate) settings: Option<settings::GuestIndices>,
 }
 
@@ -66,6 +69,7 @@ impl Exports {
             compaction: found(names, "compaction", || compaction::GuestIndices::new(at))?,
             skills: found(names, "skills", || skills::GuestIndices::new(at))?,
             knowledge: found(names, "knowledge", || knowledge::GuestIndices::new(at))?,
+            subagents: found(names, "subagents", || subagents::GuestIndices::new(at))?,
             settings: found(names, "settings", || settings::GuestIndices::new(at))?,
         })
     }
@@ -78,5 +82,6 @@ impl Exports {
             && self.agents.is_none()
             && self.injections.is_none()
             && self.skills.is_none()
+            && self.subagents.is_none()
     }
 }

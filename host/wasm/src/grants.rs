@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use raddle_core::plugins::ChildLimits;
+
 /// Grants of one plugin. The default grants nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
@@ -15,6 +17,8 @@ pub struct Grants {
     pub process: Option<ProcessGrant>,
     /// Requests behind the `model` import.
     pub model: Option<ModelGrant>,
+    /// Children behind the `sessions` import.
+    pub sessions: Option<ChildLimits>,
 }
 
 /// What the `model` import may ask for.

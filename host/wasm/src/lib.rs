@@ -7,6 +7,7 @@ mod bindings;
 mod cache;
 mod contract;
 mod contributions;
+mod deadline;
 mod engine;
 mod exports;
 mod fault;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use raddle_core::message::Message;
 use raddle_core::plugins::{
-    Caller, Context, Environment, Fault, Invocation, LimitKind, LoadedSkill, Occasion, Offer,
-    Outcome, Plugin, PluginError, PluginInfo, Pressure, Question,
+    Assignment, Caller, ChildOutcome, Context, Environment, Fault, Invocation, LimitKind,
+    LoadedSkill, Occasion, Offer, Outcome, Plugin, PluginError, PluginInfo, Pressure, Question,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::types;
 use crate::contributions;
+use crate::deadline::Deadline;
 use crate::exports::{Exports, place};
 use crate::fault::{self, Place};
 use crate::imports::{Profile, Purpose, State};
@@ -53,7 +54,7 @@ struct Visit<'a> {
 struct Watch<'a> {
     profile: &'a Profile,
     last_words: LastWords,
-    deadline: Instant,
+    deadline: Deadline,
 }
 
 impl Enterable {
@@ -84,16 +85,22 @@ impl Enterable {
         let watch = Watch {
             profile,
             last_words: LastWords::default(),
-            deadline: Instant::now() + profile.limits.timeout,
+            deadline: Deadline::after(profile.limits.timeout),
         };
-        let state = State::new(profile.clone(), purpose, caller, watch.last_words.clone());
+        let state = State::new(
+            profile.clone(),
+            purpose,
+            caller,
+            watch.deadline.clone(),
+            watch.last_words.clone(),
+        );
         let mut store = Store::new(self.component.engine(), state);
         store.limiter(|state| &mut state.meter);
         store.set_hostcall_fuel(profile.limits.host_calls.max(profile.limits.output));
         store.set_max_component_handles(MAX_HANDLES);
-        let (deadline, limits) = (watch.deadline, profile.limits);
+        let (deadline, limits) = (watch.deadline.clone(), profile.limits);
         store.epoch_deadline_callback(move |_| {
-            if Instant::now() < deadline {
+            if !deadline.has_passed() {
                 // Other tasks run, and a caller that has gone ends this here.
                 Ok(UpdateDeadline::Yield(1))
             } else {
@@ -155,11 +162,15 @@ impl Watch<'_> {
         place: Place,
         work: impl Future<Output = wasmtime::Result<T>>,
     ) -> Result<T, PluginError> {
-        match timeout_at(self.deadline, work).await {
-            Ok(done) => done.map_err(|error| self.error(place, &error)),
-            Err(_) => {
-                let breach = self.profile.limits.breach(LimitKind::Time);
-                Err(self.fault(place, breach.into()))
+        let mut work = std::pin::pin!(work);
+        loop {
+            match timeout_at(self.deadline.next_look(), &mut work).await {
+                Ok(done) => return done.map_err(|error| self.error(place, &error)),
+                Err(_) if self.deadline.has_passed() => {
+                    let breach = self.profile.limits.breach(LimitKind::Time);
+                    return Err(self.fault(place, breach.into()));
+                }
+                Err(_) => {}
             }
         }
     }
@@ -257,6 +268,15 @@ impl Plugin for LoadedPlugin {
     ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
         Box::pin(self.hint(recent, context, caller))
     }
+
+    fn start<'a>(
+        &'a self,
+        assignment: &'a Assignment,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<ChildOutcome, PluginError>> {
+        Box::pin(self.start(assignment, context, caller))
+    }
 }
 
 impl LoadedPlugin {
@@ -312,6 +332,13 @@ impl LoadedPlugin {
             let call = guest.call_offer(&mut visit.store, &environment);
             let skills = visit.watch.ask(place::SKILLS_OFFER, call).await?;
             offer.skills = skills.into_iter().map(contributions::skill).collect();
+        }
+        if let Some(indices) = &exports.subagents {
+            let guest = visit.guest(place::SUBAGENTS_OFFER, |store, at| indices.load(store, at))?;
+            let call = guest.call_offer(&mut visit.store, &environment);
+            let providers = visit.watch.ask(place::SUBAGENTS_OFFER, call).await?;
+            let providers = providers.into_iter().map(contributions::provider);
+            offer.providers = providers.collect();
         }
         Ok(offer)
     }
@@ -469,6 +496,23 @@ impl LoadedPlugin {
         let guest = visit.guest(place::KNOWLEDGE_HINT, |store, at| indices.load(store, at))?;
         let call = guest.call_hint(&mut visit.store, recent, &context);
         visit.watch.ask(place::KNOWLEDGE_HINT, call).await
+    }
+
+    async fn start(
+        &self,
+        assignment: &Assignment,
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<ChildOutcome, PluginError> {
+        let place = place::SUBAGENTS_START;
+        let indices = self.exported(place, self.component.exports.subagents.as_ref())?;
+        let assignment = contributions::assignment(assignment);
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Act, caller.clone()).await?;
+        let guest = visit.guest(place, |store, at| indices.load(store, at))?;
+        let call = guest.call_start(&mut visit.store, &assignment, &context);
+        let outcome = visit.watch.ask(place, call).await?;
+        contributions::child_outcome(outcome).map_err(|fault| visit.watch.fault(place, fault))
     }
 
     fn exported<'a, T>(&self, place: Place, indices: Option<&'a T>) -> Result<&'a T, PluginError> {

@@ -1,6 +1,8 @@
 //! How many bytes of data a value of the contract holds: what the output limit counts.
 
-use crate::bindings::{agents, injections, sections, skills, tools, types, variables};
+use crate::bindings::{
+    agents, injections, sections, sessions, skills, subagents, tools, types, variables,
+};
 
 /// Bytes of text and data in a value, plus a little for each element of a list, so that a list
 /// of empty things weighs something too.
@@ -48,6 +50,11 @@ record_weight! {
     skills::Skill { name, description, path }
     skills::ChecklistStep { text }
     skills::Loaded { name, path, required_by, text, steps }
+    sessions::Child { provider, prompt, agent, options }
+    sessions::Work { prompt, agent }
+    sessions::Report { session, text, details }
+    subagents::Outcome { text, details }
+    types::Provider { name, capabilities }
     sections::Section { name, content }
     variables::Variable { name, content }
     injections::Kind { name, meaning }

@@ -22,6 +22,7 @@ pub mod imports {
                 import raddle:plugin/process@0.1.0;
                 import raddle:plugin/model@0.1.0;
                 import raddle:plugin/skills-host@0.1.0;
+                import raddle:plugin/sessions@0.1.0;
             }
         ",
         world: "imports",
@@ -71,6 +72,10 @@ export_world!(
 export_world!(
     watchers,
     "package raddle:sdk; world watchers { export raddle:plugin/watchers@0.1.0; }"
+);
+export_world!(
+    subagents,
+    "package raddle:sdk; world subagents { export raddle:plugin/subagents@0.1.0; }"
 );
 export_world!(
     compaction,

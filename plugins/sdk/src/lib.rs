@@ -42,7 +42,8 @@ mod prompt;
 pub mod testing;
 
 pub use __bindings::imports::raddle::plugin::{
-    inject, log, model, process, progress, session_state, skills_host, tasks, types, workspace,
+    inject, log, model, process, progress, session_state, sessions, skills_host, tasks, types,
+    workspace,
 };
 pub use input::{arguments, settings, settings_files};
 pub use prompt::trim_prompt;
@@ -93,6 +94,12 @@ pub mod skills {
 /// Export `knowledge`: pointers to notes.
 pub mod knowledge {
     pub use crate::__bindings::knowledge::exports::raddle::plugin::knowledge::*;
+}
+
+/// Export `subagents`: who runs children.
+pub mod subagents {
+    pub use crate::__bindings::subagents::exports::raddle::plugin::subagents::*;
+    pub use crate::types::Provider;
 }
 
 /// Export `settings`: the schema of the plugin's own settings.

@@ -107,6 +107,7 @@ impl Bench {
         let caller = Caller {
             session: Some(session),
             call_id: Some("call".to_owned()),
+            child: None,
         };
         match self.plugin.call(&invocation, &context, &caller).await {
             Ok(Outcome::Done(reply)) => Ok(reply.text),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{BoxStream, StreamExt as _};
@@ -478,6 +479,14 @@ impl Surroundings for Still {
 
     fn branch(&self, _directory: &Path) -> Option<String> {
         None
+    }
+
+    fn new_id(&self) -> Option<String> {
+        None
+    }
+
+    fn wait(&self, time: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(time).boxed()
     }
 }
 

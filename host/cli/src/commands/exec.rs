@@ -37,6 +37,7 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
     let mut conversation = Conversation::new(&deployment, &link, opened, None)?;
     let outcome = conversation.run(&message).await?;
     finish(&outcome)?;
+    conversation.settle().await?;
     screen.end()
 }
 

@@ -91,15 +91,21 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
     screen.end()
 }
 
-/// The recorded message, answered by the recording.
+/// The recorded messages, each answered by the recording.
 async fn play(mut conversation: Conversation, link: &Link) -> Result<(), Failure> {
-    let Some(message) = link.recording().and_then(|recording| recording.opening()) else {
+    let messages = link.recording().map(|recording| recording.messages());
+    let messages = messages.unwrap_or_default();
+    if messages.is_empty() {
         return Err(Failure::Misuse(
             "the recording has no message to start with: `raddle exec` takes one".to_owned(),
         ));
-    };
-    let outcome = conversation.run(message).await?;
-    finish(&outcome)
+    }
+    for message in messages {
+        let outcome = conversation.run(message).await?;
+        finish(&outcome)?;
+        conversation.settle().await?;
+    }
+    Ok(())
 }
 
 async fn talk(
@@ -109,8 +115,9 @@ async fn talk(
     input: &Input,
     asker: &TerminalAsker,
 ) -> Result<(), Failure> {
-    let opening = link.recording().and_then(|recording| recording.opening());
-    let mut ready = opening;
+    let recorded = link.recording().map(|recording| recording.messages());
+    let mut recorded = recorded.unwrap_or_default().iter();
+    let mut ready = recorded.next().map(String::as_str);
     loop {
         let line = {
             let mut line = std::pin::pin!(input.message("> ", ready.unwrap_or_default()));
@@ -147,7 +154,7 @@ async fn talk(
             ));
             continue;
         }
-        ready = None;
+        ready = recorded.next().map(String::as_str);
         let cancel = Cancel::new();
         asker.begin(&cancel);
         conversation.run_with(message, &cancel).await?;

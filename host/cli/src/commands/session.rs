@@ -1,5 +1,6 @@
 //! `raddle session`: the log, read.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
@@ -41,20 +42,48 @@ async fn list(store: &dyn Store, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&sessions);
     }
+    let rows = family_order(&sessions);
+    let deepest = rows.iter().map(|(depth, _)| *depth).max();
+    let width = 16 + 2 * deepest.unwrap_or_default();
     let mut text = String::new();
-    for session in &sessions {
+    for (depth, session) in rows {
         let title = session.title.as_deref().unwrap_or("(nothing said yet)");
         let created = session.header.created.get(..16).unwrap_or_default();
+        let id = match depth {
+            0 => session.header.id.clone(),
+            _ => format!("{}└ {}", "  ".repeat(depth - 1), session.header.id),
+        };
         let _ = writeln!(
             text,
-            "{}  {}  {:>6} events  {}",
-            session.header.id,
+            "{id:width$}  {}  {:>6} events  {}",
             created.replace('T', " "),
             session.events,
             shortened(title, 60)
         );
     }
     print(&text)
+}
+
+/// Each session with how deep it is, its children after it, the first one first.
+fn family_order(sessions: &[SessionSummary]) -> Vec<(usize, &SessionSummary)> {
+    let mut children: BTreeMap<Option<&str>, Vec<&SessionSummary>> = BTreeMap::new();
+    let known: BTreeSet<&str> = sessions.iter().map(|known| &*known.header.id).collect();
+    for session in sessions {
+        let parent = session.header.parent.as_deref();
+        let parent = parent.filter(|parent| known.contains(parent));
+        children.entry(parent).or_default().push(session);
+    }
+    let roots = children.remove(&None).unwrap_or_default();
+    let mut open: Vec<(usize, &SessionSummary)> =
+        roots.into_iter().rev().map(|root| (0, root)).collect();
+    let mut rows = Vec::with_capacity(sessions.len());
+    while let Some((depth, session)) = open.pop() {
+        rows.push((depth, session));
+        let born = children.remove(&Some(&*session.header.id));
+        // Newest first, as they came: the first one is on top.
+        open.extend(born.into_iter().flatten().map(|child| (depth + 1, child)));
+    }
+    rows
 }
 
 /// What every event was, one line each.
@@ -247,6 +276,18 @@ fn summary(event: &Event) -> (String, String) {
         EventData::NoteRead { id, revision, .. } => format!("{id} {revision}"),
         EventData::NotesHinted { text, .. } => text.clone(),
         EventData::Compacted(compaction) => compaction.to_string(),
+        EventData::Inherited(inherited) => {
+            let messages = counted(inherited.messages.len(), "message");
+            format!("{messages} of {}", inherited.from)
+        }
+        EventData::ChildStarted {
+            child, provider, ..
+        } => format!("{child} by {provider}"),
+        EventData::ChildEnded { child, error: None } => format!("{child} answered"),
+        EventData::ChildEnded {
+            child,
+            error: Some(error),
+        } => format!("{child}: {error}"),
         EventData::Done { message } => message.clone(),
         EventData::Generation(generation) => format!(
             "{} plugins, {} ({})",

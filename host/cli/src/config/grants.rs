@@ -1,6 +1,9 @@
 //! What a plugin may touch and use: `grants` and `limits`.
 
 use std::path::Path;
+use std::time::Duration;
+
+use raddle_core::plugins::ChildLimits;
 
 use raddle_wasm::Limits;
 use raddle_wasm::grants::{
@@ -9,6 +12,12 @@ use raddle_wasm::grants::{
 
 use super::reader::{Item, Table};
 use super::values;
+
+/// Children of one session that run at the same time, where the grant does not say.
+const CHILDREN: usize = 8;
+
+/// Wall clock of one child, where the grant does not say.
+const CHILD_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// How the config names the session's directory.
 const SESSION: &str = "<session>";
@@ -28,7 +37,8 @@ pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
         .and_then(|table| process(table, base));
     let model = table.get("model").and_then(|item| item.table());
     let model = model.and_then(model_grant);
-    table.not_served_yet("sessions", "no plugin can start sessions");
+    let sessions = table.get("sessions").and_then(|item| item.table());
+    let sessions = sessions.and_then(sessions_grant);
     table.not_served_yet("connections", "there are no connections");
     table.close();
     Grants {
@@ -36,6 +46,7 @@ pub(super) fn grants(mut table: Table<'_>, base: &Path) -> Grants {
         http,
         process,
         model,
+        sessions,
     }
 }
 
@@ -134,6 +145,23 @@ fn model_grant(mut table: Table<'_>) -> Option<ModelGrant> {
     table.close();
     Some(ModelGrant {
         max_tokens: max_tokens?,
+    })
+}
+
+fn sessions_grant(mut table: Table<'_>) -> Option<ChildLimits> {
+    let depth = table.require("depth", "write `depth = 1`: children that have none");
+    let depth = depth.and_then(|item| item.count());
+    let children = table.get("children").and_then(|item| item.count());
+    let steps = table.get("steps").and_then(|item| item.count());
+    let tokens = table.get("tokens").and_then(|item| item.count());
+    let time = table.get("time").and_then(|item| item.duration());
+    table.close();
+    Some(ChildLimits {
+        depth: depth?,
+        children: children.map_or(CHILDREN, |children| children as usize),
+        steps,
+        tokens: tokens.map(u64::from),
+        time: time.unwrap_or(CHILD_TIME),
     })
 }
 

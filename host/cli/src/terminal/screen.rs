@@ -35,6 +35,8 @@ pub(crate) struct Screen {
 
 #[derive(Default)]
 struct State {
+    /// The session that is shown, that of the first event. All others are children of it.
+    session: Option<String>,
     /// Each as it was last shown.
     checklists: BTreeMap<String, Vec<ChecklistStep>>,
     output: Output,
@@ -194,15 +196,39 @@ impl Screen {
             EndCause::Cut => "the answer was cut by the output limit",
             EndCause::Interrupted => "the process ended during this run",
             EndCause::StepLimit => "the limit of steps in one run was reached",
+            EndCause::TokenLimit => "the limit of tokens in one run was reached",
         };
         let line = self.style.faint(format!("[{line}]"));
         self.note(state, &line);
+    }
+
+    /// What a child does, a line for each call. What it says is its parent's to tell.
+    fn child(&self, state: &mut State, event: &Event) {
+        let line = match &event.data {
+            EventData::UserMessage { text } => shortened(text, WIDTH),
+            EventData::ToolCall { call, .. } => {
+                let summary = shortened(&summary(&call.arguments), WIDTH / 2);
+                format!("● {} {summary}", call.name)
+            }
+            EventData::Error { message, .. } => shortened(&harmless(message), WIDTH),
+            EventData::RunEnded { cause } if *cause == EndCause::Answered => "answered".to_owned(),
+            _ => return,
+        };
+        let id: String = event.session.chars().take(6).collect();
+        self.note(state, &self.style.faint(format!("  [{id}] {line}")));
     }
 }
 
 impl Observer for Screen {
     fn event(&self, event: &Event) {
         let state = &mut *self.state();
+        let shown = state.session.get_or_insert_with(|| event.session.clone());
+        if *shown != event.session {
+            if self.work {
+                self.child(state, event);
+            }
+            return;
+        }
         match &event.data {
             EventData::UserMessage { text } if self.echo => {
                 self.end_line(state);

@@ -23,4 +23,5 @@ mod runs;
 mod session_protocol;
 mod skills;
 #[cfg(target_os = "linux")]
+mod subagents;
 mod terminal;

@@ -430,6 +430,14 @@ impl Announcer {
         &*self.surroundings
     }
 
+    pub(crate) fn shared_surroundings(&self) -> &Arc<dyn Surroundings> {
+        &self.surroundings
+    }
+
+    pub(crate) fn observer(&self) -> &Arc<dyn Observer> {
+        &self.observer
+    }
+
     /// Run and step that go on.
     pub(crate) fn place(&self) -> (u32, u32) {
         let run = self.run.load(Ordering::Relaxed);

@@ -3,8 +3,10 @@
 mod arguments;
 mod board;
 mod cancel;
+mod child;
 mod compact;
 mod controller;
+mod family;
 mod permission;
 mod requirement;
 mod run;
@@ -29,6 +31,7 @@ use crate::provider::{Conversation, Provider};
 use crate::registry::Registry;
 use crate::session::EndCause;
 use crate::store::StoreError;
+use family::{Family, Place, Seed};
 use run::RunError;
 use services::Services;
 use tools::ToolRunner;
@@ -41,6 +44,7 @@ pub struct Agent {
     conversation: Box<dyn Conversation>,
     tools: ToolRunner,
     caller: Caller,
+    family: Arc<Family>,
     head: step::Head,
     gauge: compact::Gauge,
     lookout: watch::Lookout,
@@ -59,6 +63,8 @@ pub struct AgentSettings {
     pub options: Map<String, Value>,
     /// Most steps of one run; absent is no limit.
     pub max_steps: Option<u32>,
+    /// Most tokens of one run, of all its requests and answers together; absent is no limit.
+    pub max_tokens: Option<u64>,
     /// Tokens that the model can take, where that is known.
     pub window_tokens: Option<u64>,
     /// Names of the skills that the session's prompt variant preloads.
@@ -73,21 +79,54 @@ impl Agent {
         settings: AgentSettings,
         controller: Controller,
         registry: Arc<Registry>,
+        prompt: Prompt,
+        provider: &Arc<dyn Provider>,
+        permissions: Permissions,
+    ) -> Self {
+        let place = Place::main();
+        Self::at(
+            place,
+            settings,
+            controller,
+            registry,
+            prompt,
+            provider,
+            permissions,
+        )
+    }
+
+    /// An agent that stands somewhere among the sessions that it comes from.
+    pub(crate) fn at(
+        place: Place,
+        settings: AgentSettings,
+        controller: Controller,
+        registry: Arc<Registry>,
         mut prompt: Prompt,
         provider: &Arc<dyn Provider>,
         permissions: Permissions,
     ) -> Self {
         prompt.load_tools(&controller.state().loaded_tools);
         prompt.restore(controller.tail().cloned());
+        let seed = Seed {
+            settings: settings.clone(),
+            registry: Arc::clone(&registry),
+            options: prompt.options().clone(),
+            provider: Arc::clone(provider),
+            permissions: permissions.clone(),
+            store: Arc::clone(controller.store()),
+            surroundings: Arc::clone(controller.announcer().shared_surroundings()),
+            observer: Arc::clone(controller.announcer().observer()),
+            header: controller.header().clone(),
+        };
+        let family = Family::new(seed, place, Arc::clone(controller.board()));
+        let services = Services::of(&controller, Arc::clone(provider), &settings, &family);
         let caller = Caller {
-            session: Some(Arc::new(Services::of(
-                &controller,
-                Arc::clone(provider),
-                &settings,
-            ))),
+            session: Some(Arc::new(services)),
             call_id: None,
+            child: None,
         };
         Self {
+            family,
             conversation: provider.conversation(),
             tools: ToolRunner::new(registry, permissions),
             head: step::Head::default(),
@@ -108,6 +147,33 @@ impl Agent {
     /// The session as its plugins see it.
     pub fn session(&self) -> Option<&Arc<dyn SessionServices>> {
         self.caller.session.as_ref()
+    }
+
+    /// What the last run ended with: the agent's last words to whoever started it.
+    pub fn answer(&self) -> &str {
+        &self.head.answer
+    }
+
+    /// What went wrong in the last run, if something did.
+    pub fn failure(&self) -> Option<&str> {
+        self.head.failure.as_deref()
+    }
+
+    /// Goes on as long as children work in the background: each that ends is followed up.
+    ///
+    /// # Errors
+    ///
+    /// Only when the log cannot be written.
+    pub async fn settle(&mut self, cancel: &Cancel) -> Result<(), StoreError> {
+        while self.family.has_detached() {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
+                () = self.family.one_ends() => {}
+            }
+            self.follow_up(EndCause::Answered, cancel).await?;
+        }
+        Ok(())
     }
 
     /// Chooses the prompt variant and the skills it preloads, before the first run.
@@ -195,5 +261,12 @@ impl Agent {
         };
         self.end(cause).await?;
         Ok(cause)
+    }
+}
+
+impl Drop for Agent {
+    /// Without its parent a child has nobody to tell what it found.
+    fn drop(&mut self) {
+        self.family.cancel_all();
     }
 }

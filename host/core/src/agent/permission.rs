@@ -75,11 +75,14 @@ pub struct Decision {
     pub by: &'static str,
 }
 
-/// The permissions of one session.
+/// The permissions of one session and its children, who share what the user has allowed.
+#[derive(Clone)]
 pub struct Permissions {
     rules: Arc<[Rule]>,
     asker: Option<Arc<dyn Asker>>,
-    always: Mutex<Vec<(String, Value)>>,
+    always: Arc<Mutex<Vec<(String, Value)>>>,
+    /// One question at a time: sessions that run beside each other share the user.
+    asking: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Rule {
@@ -129,7 +132,8 @@ impl Permissions {
         Self {
             rules,
             asker,
-            always: Mutex::default(),
+            always: Arc::default(),
+            asking: Arc::default(),
         }
     }
 
@@ -170,6 +174,7 @@ impl Permissions {
             };
         };
         let key = (tool.name.clone(), arguments.clone());
+        let _alone = self.asking.lock().await;
         let granted = self.granted().contains(&key);
         let allowed = granted || {
             let question = Question {

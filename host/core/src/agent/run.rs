@@ -36,6 +36,9 @@ impl Agent {
             if self.is_over_step_limit() {
                 return Ok(EndCause::StepLimit);
             }
+            if self.is_over_token_limit() {
+                return Ok(EndCause::TokenLimit);
+            }
             let assembly = self.assemble().await?; // sections, variables, tools
             self.relieve_step(&assembly.prefix, cancel).await?; // compaction lives here
             let answer = self.ask(&assembly, cancel).await?; // events as they come

@@ -10,9 +10,11 @@ use serde_json::{Map, Value};
 use super::AgentSettings;
 use super::board::Board;
 use super::controller::{Announcer, Controller};
+use super::family::Family;
 use crate::message::Message;
 use crate::plugins::{
-    DomainError, ErrorKind, Held, ModelAnswer, ModelPrompt, Progress, SessionServices,
+    Caller, ChildReport, ChildStart, ChildState, DomainError, ErrorKind, Held, ModelAnswer,
+    ModelPrompt, Progress, SessionServices,
 };
 use crate::provider::{Completion, Provider, Request, RequestKey, StreamEvent};
 use crate::session::EventData;
@@ -33,6 +35,7 @@ pub(crate) struct Services {
     provider: Arc<dyn Provider>,
     model: String,
     options: Map<String, Value>,
+    family: Arc<Family>,
 }
 
 impl Services {
@@ -40,8 +43,10 @@ impl Services {
         controller: &Controller,
         provider: Arc<dyn Provider>,
         settings: &AgentSettings,
+        family: &Arc<Family>,
     ) -> Self {
         Self {
+            family: Arc::clone(family),
             provider,
             model: settings.model.clone(),
             options: settings.options.clone(),
@@ -176,6 +181,33 @@ impl SessionServices for Services {
                 ))
             }
         }
+    }
+
+    fn delegate(
+        &self,
+        caller: Caller,
+        start: ChildStart,
+    ) -> BoxFuture<'_, Result<ChildReport, DomainError>> {
+        self.family.delegate(caller, start).boxed()
+    }
+
+    fn detach(
+        &self,
+        caller: Caller,
+        start: ChildStart,
+    ) -> BoxFuture<'_, Result<String, DomainError>> {
+        self.family.detach(caller, start).boxed()
+    }
+
+    fn child_state<'a>(
+        &'a self,
+        session: &'a str,
+    ) -> BoxFuture<'a, Result<ChildState, DomainError>> {
+        self.family.state_of(session).boxed()
+    }
+
+    fn cancel_child<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, DomainError>> {
+        self.family.cancel(session).boxed()
     }
 
     fn progress(&self, plugin: &str, call_id: Option<&str>, progress: Progress) {

@@ -32,6 +32,12 @@ pub(super) struct Head {
     pub(super) revision: u64,
     /// What the run ended with, where a tool said it.
     said: Option<String>,
+    /// What the last run ended with.
+    pub(super) answer: String,
+    /// What went wrong in it.
+    pub(super) failure: Option<String>,
+    /// Tokens of the run's requests and answers.
+    tokens: u64,
     /// Whether the model has answered in the run.
     answered: bool,
     /// Facts of the run: read once, when it begins.
@@ -48,6 +54,10 @@ impl Agent {
         self.controller.begin_run();
         self.head.said = None;
         self.head.answered = false;
+        self.head.failure = None;
+        self.head.tokens = 0;
+        self.family
+            .remember(self.controller.transcript().messages());
         self.head.selection = Selection::default();
         let requirements = self.settings.requirements.iter();
         self.head.required = requirements
@@ -79,6 +89,11 @@ impl Agent {
     pub(super) fn is_over_step_limit(&self) -> bool {
         let limit = self.settings.max_steps;
         limit.is_some_and(|limit| self.controller.step() >= limit)
+    }
+
+    pub(super) fn is_over_token_limit(&self) -> bool {
+        let limit = self.settings.max_tokens;
+        limit.is_some_and(|limit| self.head.tokens >= limit)
     }
 
     /// The exact prompt of the next request. What is new of it is recorded, together with what
@@ -158,7 +173,7 @@ impl Agent {
         });
         let digest = body.digest;
         let key = RequestKey {
-            path: "main".to_owned(),
+            path: self.family.path().to_owned(),
             run: self.controller.run(),
             step: self.controller.step(),
         };
@@ -262,6 +277,7 @@ impl Agent {
                 }
             }
             batch.cancel().await;
+            self.family.settled().await;
             self.controller.record_changes();
         }
         let (code, message) = if cancel.is_cancelled() {
@@ -362,6 +378,7 @@ impl Agent {
             code: code.to_owned(),
             message: error.to_string(),
         };
+        self.head.failure = Some(error.to_string());
         self.controller.record([event]);
     }
 
@@ -369,6 +386,7 @@ impl Agent {
         let answer = self.controller.transcript().last_answer();
         let answer = answer.filter(|_| self.head.answered);
         let message = self.head.said.take().or(answer).unwrap_or_default();
+        self.head.answer.clone_from(&message);
         self.controller
             .record([EventData::RunEnded { cause }, EventData::Done { message }]);
         self.controller.commit().await
@@ -477,6 +495,7 @@ impl Agent {
         let answer = EventData::AssistantMessage { message, request };
         let events = std::iter::once(answer).chain(usage).chain(calls);
         self.controller.record(events);
+        self.head.tokens += tokens;
         self.measured(tokens);
     }
 

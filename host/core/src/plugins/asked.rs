@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use super::children::{Child, ChildReport, ChildStart, ChildState, SubagentProvider};
 use super::error::{DomainError, ErrorKind};
 use super::held::Held;
 use super::offer::{Entry, Fact, Lifetime};
@@ -21,6 +22,8 @@ use crate::session::tasks::{Task, TaskList};
 pub struct Environment {
     /// Agents of all plugins.
     pub agents: Vec<Entry>,
+    /// Subagent providers of all plugins.
+    pub providers: Vec<SubagentProvider>,
     /// Tools of all plugins.
     pub tools: Vec<Entry>,
     /// Facts the host supplies.
@@ -106,6 +109,8 @@ pub struct Caller {
     pub session: Option<Arc<dyn SessionServices>>,
     /// Id of the tool call being served.
     pub call_id: Option<String>,
+    /// The child that a provider was asked to run.
+    pub child: Option<Arc<dyn Child>>,
 }
 
 /// What a session does for the plugins that run in it.
@@ -194,6 +199,42 @@ pub trait SessionServices: Send + Sync {
     fn dismiss_injection(&self, id: &str, reason: &str) -> Result<Receipt, DomainError> {
         let _ = (id, reason);
         Err(nothing_runs())
+    }
+
+    /// Starts a child on behalf of `caller` and waits until it has ended. Dropping the future
+    /// cancels the child.
+    fn delegate(
+        &self,
+        caller: Caller,
+        start: ChildStart,
+    ) -> BoxFuture<'_, Result<ChildReport, DomainError>> {
+        let _ = (caller, start);
+        Box::pin(std::future::ready(Err(nothing_runs())))
+    }
+
+    /// Starts a child that goes on by itself; gives the id of its session.
+    fn detach(
+        &self,
+        caller: Caller,
+        start: ChildStart,
+    ) -> BoxFuture<'_, Result<String, DomainError>> {
+        let _ = (caller, start);
+        Box::pin(std::future::ready(Err(nothing_runs())))
+    }
+
+    /// What became of a child of this session.
+    fn child_state<'a>(
+        &'a self,
+        session: &'a str,
+    ) -> BoxFuture<'a, Result<ChildState, DomainError>> {
+        let _ = session;
+        Box::pin(std::future::ready(Err(nothing_runs())))
+    }
+
+    /// Cancels a child of this session; says whether it still ran.
+    fn cancel_child<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, DomainError>> {
+        let _ = session;
+        Box::pin(std::future::ready(Err(nothing_runs())))
     }
 
     /// Shows people what a running call does. Never model-visible.

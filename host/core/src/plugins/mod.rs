@@ -4,6 +4,7 @@
 //! The types mirror `wit/`, so that core never sees the runtime.
 
 mod asked;
+mod children;
 mod error;
 mod held;
 mod offer;
@@ -14,6 +15,10 @@ use serde::Serialize;
 
 pub use asked::{
     Caller, Context, Environment, Invocation, Outcome, Progress, Question, Reply, SessionServices,
+};
+pub use children::{
+    AGENT_CAPABILITY, Assignment, Child, ChildLimits, ChildOutcome, ChildReport, ChildStart,
+    ChildState, ChildWork, SubagentProvider,
 };
 pub use error::{DomainError, ErrorKind, Fault, LimitKind, PluginError};
 pub use held::Held;
@@ -113,6 +118,18 @@ pub trait Plugin: Send + Sync {
         let _ = (recent, context, caller);
         lacks(self.info(), "knowledge", "hint")
     }
+
+    /// Runs a child until it has ended, where it exports `subagents`. Dropping the future ends
+    /// what the plugin does for it.
+    fn start<'a>(
+        &'a self,
+        assignment: &'a Assignment,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<ChildOutcome, PluginError>> {
+        let _ = (assignment, context, caller);
+        lacks(self.info(), "subagents", "start")
+    }
 }
 
 /// The answer of a plugin that does not export an interface.
@@ -149,6 +166,11 @@ pub struct PluginInfo {
 }
 
 impl PluginInfo {
+    /// Whether it imports the capability of this name.
+    pub fn imports(&self, capability: &str) -> bool {
+        self.imports.iter().any(|import| import == capability)
+    }
+
     /// Whether it exports the contract's interface of this name.
     pub fn exports(&self, interface: &str) -> bool {
         self.exports.iter().any(|export| export == interface)

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::children::SubagentProvider;
 use crate::session::injection::Kind;
 use crate::session::skills::SkillKind;
 
@@ -44,6 +45,8 @@ pub struct Offer {
     pub injections: Vec<InjectionKind>,
     /// Skills that the host can make active.
     pub skills: Vec<SkillEntry>,
+    /// Subagent providers.
+    pub providers: Vec<SubagentProvider>,
 }
 
 /// A named, ordered piece of the prompt.

@@ -20,6 +20,7 @@ pub struct Prompt {
     pub(super) registry: Arc<Registry>,
     agent: Option<AgentEntry>,
     dynamic: Dynamic,
+    options: PromptOptions,
     /// Namespaces whose tools are not loaded.
     deferred: BTreeSet<String>,
     tools: Arc<ToolList>,
@@ -41,6 +42,8 @@ pub struct PromptOptions {
     /// `[tools] deferred`: namespaces whose tools, `<namespace>.<tool>`, are told of only when they
     /// are loaded.
     pub deferred: BTreeSet<String>,
+    /// Names of tools that are not told of.
+    pub without: BTreeSet<String>,
 }
 
 /// Where text goes that lives shorter than the session.
@@ -82,27 +85,28 @@ impl Prompt {
                 }
             })?),
         };
-        let visible = |tool: &Option<String>| match (&agent, tool) {
-            (Some(agent), Some(tool)) => agent.sees(tool),
-            _ => true,
+        let shown = Shown {
+            agent: agent.as_ref(),
+            without: &options.without,
+            deferred: &options.deferred,
         };
         let mut sections: Vec<SectionCell> = registry
             .sections()
             .iter()
-            .filter(|section| visible(&section.tool))
-            .filter(|section| !is_deferred(&options.deferred, section.tool.as_deref()))
+            .filter(|section| section.tool.as_deref().is_none_or(|tool| shown.is(tool)))
             .map(SectionCell::new)
             .chain(agent.as_ref().map(SectionCell::persona))
             .collect();
         sections.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
         Ok(Self {
-            tools: tools(&registry, agent.as_ref(), &options.deferred),
-            deferred: options.deferred,
+            tools: shown.tools(&registry),
+            deferred: options.deferred.clone(),
             values: registry.variables().iter().map(ValueCell::new).collect(),
             sections,
             registry,
             agent,
             dynamic: options.dynamic,
+            options,
             prefix: None,
             turn: None,
             now: 0,
@@ -118,14 +122,12 @@ impl Prompt {
     /// A tool the active agent may see, by its name or its name on the wire.
     pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
         let entry = self.registry.tool(name)?;
-        if is_deferred(&self.deferred, Some(&entry.tool.name)) {
-            return None;
-        }
-        let visible = self
-            .agent
-            .as_ref()
-            .is_none_or(|agent| agent.sees(&entry.tool.name));
-        visible.then_some(entry)
+        self.shown().is(&entry.tool.name).then_some(entry)
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &PromptOptions {
+        &self.options
     }
 
     /// Tells of the tools of `namespaces` from here on, which changes the tool list and nothing else
@@ -137,10 +139,10 @@ impl Prompt {
         }
         self.deferred
             .retain(|namespace| !loaded.contains(namespace));
-        let sees = |tool: &str| self.agent.as_ref().is_none_or(|agent| agent.sees(tool));
+        let shown = self.shown();
         let guidance = self.registry.sections().iter().filter(|section| {
             let tool = section.tool.as_deref();
-            is_deferred(&loaded, tool) && tool.is_some_and(sees)
+            tool.is_some_and(|tool| is_deferred(&loaded, tool) && shown.is(tool))
         });
         let guidance: Vec<SectionCell> = guidance
             .map(|section| {
@@ -152,7 +154,7 @@ impl Prompt {
         self.sections.extend(guidance);
         self.sections
             .sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
-        self.tools = tools(&self.registry, self.agent.as_ref(), &self.deferred);
+        self.tools = self.shown().tools(&self.registry);
         if let Some(prefix) = &mut self.prefix {
             *prefix = Arc::new(prefix.with_tools(&self.tools));
         }
@@ -194,6 +196,14 @@ impl Prompt {
         self.expire(context.turn);
         self.ask(context, caller).await?;
         self.render()
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        Shown {
+            agent: self.agent.as_ref(),
+            without: &self.options.without,
+            deferred: &self.deferred,
+        }
     }
 
     /// Marks what has to be asked for again.
@@ -320,26 +330,35 @@ impl Assembly {
     }
 }
 
-/// The tools that an agent may see, without those of deferred namespaces.
-fn tools(
-    registry: &Registry,
-    agent: Option<&AgentEntry>,
-    deferred: &BTreeSet<String>,
-) -> Arc<ToolList> {
-    if deferred.is_empty() {
-        return registry.visible_tools(agent);
-    }
-    let tools = registry.tools().iter().filter(|entry| {
-        let name = entry.tool.name.as_str();
-        agent.is_none_or(|agent| agent.sees(name)) && !is_deferred(deferred, Some(name))
-    });
-    Arc::new(ToolList::of(tools))
+/// Which tools are told of.
+struct Shown<'a> {
+    agent: Option<&'a AgentEntry>,
+    without: &'a BTreeSet<String>,
+    deferred: &'a BTreeSet<String>,
 }
 
-/// Whether a tool is one of a deferred namespace.
-fn is_deferred(deferred: &BTreeSet<String>, tool: Option<&str>) -> bool {
-    let namespace = tool.and_then(|tool| Some(tool.split_once('.')?.0));
-    namespace.is_some_and(|namespace| deferred.contains(namespace))
+impl Shown<'_> {
+    fn is(&self, tool: &str) -> bool {
+        self.agent.is_none_or(|agent| agent.sees(tool))
+            && !self.without.contains(tool)
+            && !is_deferred(self.deferred, tool)
+    }
+
+    fn tools(&self, registry: &Registry) -> Arc<ToolList> {
+        if self.without.is_empty() && self.deferred.is_empty() {
+            return registry.visible_tools(self.agent);
+        }
+        let tools = registry.tools().iter();
+        Arc::new(ToolList::of(
+            tools.filter(|entry| self.is(&entry.tool.name)),
+        ))
+    }
+}
+
+/// Whether a tool is one of these namespaces.
+fn is_deferred(namespaces: &BTreeSet<String>, tool: &str) -> bool {
+    let namespace = tool.split_once('.').map(|(namespace, _)| namespace);
+    namespace.is_some_and(|namespace| namespaces.contains(namespace))
 }
 
 /// Whether a section's text stands in the system prompt, not in the tail.

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use super::tool::{LONGEST_WIRE_NAME, is_tool_name};
 use super::{
-    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, OwnedSkill, PERSONA, Place,
-    Registry, RegistryFault, RegistryOptions, SectionEntry, ToolEntry, VariableEntry, wire_name,
+    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, OwnedProvider, OwnedSkill,
+    PERSONA, Place, Registry, RegistryFault, RegistryOptions, SectionEntry, ToolEntry,
+    VariableEntry, wire_name,
 };
 use crate::plugins::{
     Agent, Content, Environment, InjectionKind, Lifetime, Offer, Plugin, Section, Tool, Variable,
@@ -46,11 +47,13 @@ impl Registry {
             mut agents,
             mut injection_kinds,
             mut skills,
+            mut providers,
             tools,
             sections,
             ..
         } = builder;
         skills.sort_by(|a: &OwnedSkill, b| a.skill.name.cmp(&b.skill.name));
+        providers.sort_by(|a: &OwnedProvider, b| a.provider.name.cmp(&b.provider.name));
         let compaction = only_exporter("compaction", &plugins, &mut faults);
         let knowledge = only_exporter("knowledge", &plugins, &mut faults);
         variables.sort_by(|a, b| a.name.cmp(&b.name));
@@ -79,6 +82,7 @@ impl Registry {
             agents,
             injection_kinds,
             skills,
+            providers,
             compaction,
             knowledge,
             environment,
@@ -118,6 +122,7 @@ struct Builder {
     sections: Vec<(SectionEntry, Option<String>)>,
     injection_kinds: Vec<injection::Kind>,
     skills: Vec<OwnedSkill>,
+    providers: Vec<OwnedProvider>,
 }
 
 impl Builder {
@@ -140,6 +145,11 @@ impl Builder {
         for skill in offer.skills {
             if self.claim(Kind::Skill, &skill.name, plugin, is_skill_name) {
                 self.skills.push(OwnedSkill { skill, owner });
+            }
+        }
+        for provider in offer.providers {
+            if self.claim(Kind::Provider, &provider.name, plugin, is_agent_name) {
+                self.providers.push(OwnedProvider { provider, owner });
             }
         }
     }

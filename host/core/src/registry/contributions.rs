@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::{Registry, RegistryFault, RegistryOptions};
-use crate::plugins::{Entry, Environment, Offer, Plugin};
+use crate::plugins::{Entry, Environment, Offer, Plugin, SubagentProvider};
 
 /// What one plugin contributes.
 #[derive(Clone)]
@@ -108,8 +108,29 @@ fn derived(host: &Environment, offers: &[Option<Offer>]) -> Environment {
                 })
                 .collect(),
         ),
+        providers: providers(offers().flat_map(|offer| &offer.providers)),
         facts,
     }
+}
+
+fn providers<'a>(offered: impl Iterator<Item = &'a SubagentProvider>) -> Vec<SubagentProvider> {
+    let mut providers: Vec<SubagentProvider> = offered.cloned().collect();
+    for provider in &mut providers {
+        provider.capabilities.sort_unstable();
+        provider.capabilities.dedup();
+    }
+    providers.sort_by(|a, b| {
+        let key = |provider: &SubagentProvider| {
+            (
+                provider.name.clone(),
+                provider.inherits_parent_context,
+                provider.capabilities.clone(),
+            )
+        };
+        key(a).cmp(&key(b))
+    });
+    providers.dedup();
+    providers
 }
 
 fn finish(
@@ -159,10 +180,19 @@ fn unsettled(plugins: &[Arc<dyn Plugin>], cycle: &[Round]) -> RegistryFault {
         let (a, b) = (&first.environment, &other.environment);
         changed_names("agent", &a.agents, &b.agents, &mut entries);
         changed_names("tool", &a.tools, &b.tools, &mut entries);
+        changed_providers(&a.providers, &b.providers, &mut entries);
     }
     RegistryFault::Unsettled {
         plugins: changing,
         entries: entries.into_iter().collect(),
+    }
+}
+
+fn changed_providers(a: &[SubagentProvider], b: &[SubagentProvider], names: &mut BTreeSet<String>) {
+    for (one, other) in [(a, b), (b, a)] {
+        for provider in one.iter().filter(|provider| !other.contains(provider)) {
+            names.insert(format!("subagent provider {}", provider.name));
+        }
     }
 }
 

@@ -186,6 +186,8 @@ pub enum Kind {
     Injection,
     /// A skill.
     Skill,
+    /// A subagent provider.
+    Provider,
 }
 
 impl RegistryFault {
@@ -230,7 +232,7 @@ impl Kind {
             Self::Tool => "it is made of letters, digits and `_-.`",
             Self::Injection => "it is one of the reserved tags",
             Self::Skill => "it is not empty and holds no white space",
-            Self::Agent => {
+            Self::Agent | Self::Provider => {
                 "it starts with a lower-case letter and goes on in lower-case letters, digits and `_-.`"
             }
         }
@@ -246,6 +248,7 @@ impl fmt::Display for Kind {
             Self::Agent => "agent",
             Self::Injection => "injection kind",
             Self::Skill => "skill",
+            Self::Provider => "subagent provider",
         })
     }
 }

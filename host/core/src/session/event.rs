@@ -8,7 +8,7 @@ use super::injection::{Injection, Kind, Subject};
 use super::skills::{ChecklistStep, SkillActivation};
 use super::tasks::TaskList;
 use crate::digest::Digest;
-use crate::message::{AssistantMessage, ToolCall};
+use crate::message::{AssistantMessage, Message, ToolCall};
 use crate::provider::Usage;
 
 /// One entry of the log, of `exec --json`, and of an export.
@@ -239,6 +239,31 @@ pub enum EventData {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
     },
+    /// The session begins with what another one said.
+    #[serde(rename = "inherited")]
+    Inherited(Box<Inherited>),
+    /// A child of the session was started.
+    #[serde(rename = "child.started", rename_all = "camelCase")]
+    ChildStarted {
+        /// Id of its session.
+        child: String,
+        /// The provider that runs it.
+        provider: String,
+        /// The plugin that owns the provider.
+        plugin: String,
+        /// The call that started it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
+    },
+    /// A child of the session ended.
+    #[serde(rename = "child.ended", rename_all = "camelCase")]
+    ChildEnded {
+        /// Id of its session.
+        child: String,
+        /// The code of what kept it from its answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// A call was allowed or denied, by a rule or by the user.
     #[serde(rename = "permission", rename_all = "camelCase")]
     Permission {
@@ -320,6 +345,16 @@ pub struct LoadedPlugin {
     pub digest: Digest,
 }
 
+/// What a session took over from its parent when it began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inherited {
+    /// The parent.
+    pub from: String,
+    /// The parent's completed turns.
+    pub messages: Vec<Message>,
+}
+
 /// Where a cached prefix stopped being one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -352,13 +387,17 @@ pub enum EndCause {
     Interrupted,
     /// The limit of steps in one run was reached.
     StepLimit,
+    /// The limit of tokens in one run was reached.
+    TokenLimit,
 }
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 32] = [
+    pub const TYPES: [&'static str; 35] = [
         "cache.break",
         "checklist.changed",
+        "child.ended",
+        "child.started",
         "compaction",
         "context",
         "done",
@@ -370,6 +409,7 @@ impl EventData {
         "injection.dropped",
         "injection.queued",
         "injection.suppressed",
+        "inherited",
         "message.assistant",
         "message.user",
         "model.asked",

@@ -9,7 +9,9 @@ pub mod tasks;
 mod transcript;
 mod verify;
 
-pub use event::{CacheBreak, Deviation, EndCause, Event, EventData, Generation, LoadedPlugin};
+pub use event::{
+    CacheBreak, Deviation, EndCause, Event, EventData, Generation, Inherited, LoadedPlugin,
+};
 pub use state::{ActiveNote, ExecutionState};
 pub use transcript::Transcript;
 pub use verify::{Mismatch, Verification, verify};

@@ -54,6 +54,11 @@ impl Transcript {
             | EventData::NotesHinted { text, .. } => {
                 self.push(Message::Developer { text: text.clone() })
             }
+            EventData::Inherited(inherited) => {
+                let messages = inherited.messages.iter();
+                self.messages
+                    .extend(messages.map(|message| Arc::new(message.clone())));
+            }
             EventData::Compacted(compaction) => {
                 let kept = self.messages.len().saturating_sub(compaction.kept);
                 let restored = compaction.restored.iter();

@@ -16,7 +16,8 @@ use serde_json::Value;
 /// {"recording": 1, "message": "Fix the typo in notes.md."}
 /// ```
 ///
-/// `message` is what a user would say to start it; a front end can have it ready at its prompt.
+/// `message` is what a user would say to start it; a front end can have it ready at its prompt. A
+/// list is what the user says run by run.
 /// Every other line is a step:
 ///
 /// ```json
@@ -46,7 +47,7 @@ use serde_json::Value;
 /// - `digest`: optional, the digest of the whole body.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    opening: Option<String>,
+    messages: Vec<String>,
     steps: Vec<Step>,
     by_key: HashMap<String, usize>,
 }
@@ -140,14 +141,28 @@ struct WrittenExpectation {
 #[serde(deny_unknown_fields)]
 struct Header {
     recording: u32,
-    message: Option<String>,
+    #[serde(default)]
+    message: Messages,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Messages {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
 }
 
 impl Recording {
     /// Reads `text`, which errors call `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, RecordingError> {
         let mut recording = Self {
-            opening: None,
+            messages: Vec::new(),
             steps: Vec::new(),
             by_key: HashMap::new(),
         };
@@ -181,7 +196,10 @@ impl Recording {
                         header.recording
                     )));
                 }
-                recording.opening = header.message;
+                recording.messages = match header.message {
+                    Messages::One(message) => vec![message],
+                    Messages::Several(messages) => messages,
+                };
                 continue;
             }
             let step: Step =
@@ -207,9 +225,9 @@ impl Recording {
         Ok(recording)
     }
 
-    /// What a user would say to start it, where the header tells.
-    pub fn opening(&self) -> Option<&str> {
-        self.opening.as_deref()
+    /// What a user would say, run by run, where the header tells.
+    pub fn messages(&self) -> &[String] {
+        &self.messages
     }
 
     /// The keys of all steps, in the order of the file.

@@ -206,10 +206,10 @@ fn the_header_says_how_to_begin() {
         &format!("{{\"recording\":1,\"message\":\"Hello!\"}}\n{line}\n"),
     )
     .unwrap();
-    assert_eq!(recording.opening(), Some("Hello!"));
+    assert_eq!(recording.messages(), ["Hello!"]);
     assert_eq!(recording.keys().collect::<Vec<_>>(), ["main/1/1"]);
     let recording = Recording::parse("x", &line).unwrap();
-    assert_eq!(recording.opening(), None);
+    assert!(recording.messages().is_empty());
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod inject;
 mod model;
 pub mod process;
 mod services;
+mod sessions;
 mod skills;
 mod tasks;
 pub mod workspace;
@@ -25,6 +26,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::bindings::{self, log, progress, session_state, settings_host, types};
+use crate::deadline::Deadline;
 use crate::grants::Grants;
 use crate::last_words::LastWords;
 use crate::limits::{Limits, Meter};
@@ -77,6 +79,7 @@ pub(crate) struct State {
     purpose: Purpose,
     pub(crate) caller: Caller,
     pub(crate) meter: Meter,
+    deadline: Deadline,
     /// Bytes that host calls may still move.
     host_calls: usize,
     wasi: WasiCtx,
@@ -90,6 +93,7 @@ impl State {
         profile: Arc<Profile>,
         purpose: Purpose,
         caller: Caller,
+        deadline: Deadline,
         last_words: LastWords,
     ) -> Self {
         let mut wasi = WasiCtx::builder();
@@ -100,6 +104,7 @@ impl State {
         Self {
             purpose,
             caller,
+            deadline,
             meter: Meter::new(profile.limits),
             host_calls: profile.limits.host_calls,
             wasi: wasi.build(),
@@ -163,6 +168,7 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     session_state::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::inject::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::model::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    bindings::sessions::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::skills_host::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     bindings::tasks::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
     progress::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;

@@ -160,6 +160,7 @@ async fn a_plugin_sees_what_is_present() {
             name: "coder".to_owned(),
             description: "Codes.".to_owned(),
         }],
+        providers: Vec::new(),
         tools: Vec::new(),
         facts: vec![Fact {
             name: "platform".to_owned(),

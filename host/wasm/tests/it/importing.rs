@@ -50,6 +50,7 @@ impl Services {
         Caller {
             session: Some(Arc::new(self.clone())),
             call_id: Some("call-1".to_owned()),
+            child: None,
         }
     }
 

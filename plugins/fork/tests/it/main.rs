@@ -1,0 +1,40 @@
+//! What the provider says of itself, and how its children run.
+
+use raddle_plugin_fork::Settings;
+use raddle_sdk::subagents::Assignment;
+
+fn assignment(agent: Option<&str>) -> Assignment {
+    Assignment {
+        provider: "fork".to_owned(),
+        session: "child".to_owned(),
+        prompt: "Count the files.".to_owned(),
+        agent: agent.map(str::to_owned),
+        options: Vec::new(),
+    }
+}
+
+#[test]
+fn the_provider_tells_whether_its_children_inherit() {
+    let provider = Settings::default().provider();
+    assert_eq!(provider.name, "fork");
+    assert_eq!(provider.inherits_parent_context, true);
+    let named = Settings {
+        provider: Some("helpers".to_owned()),
+        agent: None,
+    };
+    assert_eq!(named.provider().name, "helpers");
+}
+
+#[test]
+fn the_caller_names_the_agent_before_the_deployment_does() {
+    let settings = Settings {
+        provider: None,
+        agent: Some("helper".to_owned()),
+    };
+    let work = settings.clone().work(assignment(None));
+    assert_eq!(work.agent.as_deref(), Some("helper"));
+    assert_eq!(work.prompt, "Count the files.");
+    assert_eq!(work.inherit, true);
+    let work = settings.work(assignment(Some("reviewer")));
+    assert_eq!(work.agent.as_deref(), Some("reviewer"));
+}
