@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -71,7 +72,7 @@ pub struct ToolSchema {
 #[derive(Debug, Clone)]
 pub struct Body {
     /// The bytes as sent.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// Digest of `bytes`, for the log.
     pub digest: Digest,
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bytes::{BufMut as _, Bytes, BytesMut};
 use raddle_core::digest::RunningDigest;
 use raddle_core::message::Message;
 use raddle_core::provider::{Body, Request, ToolSchema};
@@ -44,20 +45,23 @@ pub(crate) trait Form: Send + Sync + 'static {
 
 /// The inside of a JSON array, added to at its end.
 pub(crate) struct Array<'a> {
-    out: &'a mut Vec<u8>,
+    out: &'a mut BytesMut,
     is_empty: bool,
 }
 
 /// One session's requests in one form.
 ///
 /// The message array is the last member of the body, so everything up to its closing bracket,
-/// and the digest of that, is carried on from request to request.
+/// and the digest of that, is carried on from request to request: in place, as soon as nobody sends
+/// the last one any more.
 pub(crate) struct Encoder<F> {
     form: Arc<F>,
     /// Which revision `settled` belongs to.
     revision: Option<u64>,
-    /// The body up to the last settled piece of the transcript.
-    settled: Vec<u8>,
+    /// The last body.
+    last: Bytes,
+    /// How much of it is settled: up to the last piece of the transcript that cannot change.
+    settled: usize,
     digest: RunningDigest,
     /// How many messages `settled` holds.
     messages: usize,
@@ -70,7 +74,8 @@ impl<F: Form> Encoder<F> {
         Self {
             form,
             revision: None,
-            settled: Vec::new(),
+            last: Bytes::new(),
+            settled: 0,
             digest: RunningDigest::default(),
             messages: 0,
             call_ids: Arc::default(),
@@ -84,48 +89,52 @@ impl<F: Form> Encoder<F> {
 
     /// See [`raddle_core::provider::Conversation::encode`].
     pub(crate) fn encode(&mut self, request: &Request<'_>) -> Body {
-        if self.revision != Some(request.revision) || self.messages > request.messages.len() {
-            self.restart(request);
-        }
-        // A batch that still lacks results is written for this request alone.
-        let mut open = Vec::new();
-        let hashed = self.settled.len();
+        let mut body =
+            if self.revision != Some(request.revision) || self.messages > request.messages.len() {
+                self.restart(request)
+            } else {
+                self.go_on()
+            };
         while let Some(piece) = next_piece(request.messages, self.messages) {
             note_call_ids(
                 &mut self.call_ids,
                 &request.messages[self.messages..piece.next],
             );
+            if let Some(entry) = &piece.entry {
+                self.form.entry(entry, &mut Array::at_end_of(&mut body));
+            }
             if !piece.settled {
-                if let Some(entry) = &piece.entry {
-                    let mut array = Array {
-                        out: &mut open,
-                        is_empty: self.settled.ends_with(b"["),
-                    };
-                    self.form.entry(entry, &mut array);
-                }
+                // A batch that still lacks results is written for this request alone.
                 break;
             }
-            if let Some(entry) = &piece.entry {
-                self.form
-                    .entry(entry, &mut Array::at_end_of(&mut self.settled));
-            }
             self.messages = piece.next;
+            self.digest.update(&body[self.settled..]);
+            self.settled = body.len();
         }
-        self.digest.update(&self.settled[hashed..]);
-        open.extend_from_slice(b"]}");
-
-        let mut bytes = Vec::with_capacity(self.settled.len() + open.len());
-        bytes.extend_from_slice(&self.settled);
-        bytes.extend_from_slice(&open);
+        body.extend_from_slice(b"]}");
         let mut digest = self.digest.clone();
-        digest.update(&open);
+        digest.update(&body[self.settled..]);
+        self.last = body.freeze();
         Body {
-            bytes,
+            bytes: self.last.clone(),
             digest: digest.current(),
         }
     }
 
-    fn restart(&mut self, request: &Request<'_>) {
+    /// The last body as far as it is settled: itself, or a copy while somebody still sends it.
+    fn go_on(&mut self) -> BytesMut {
+        let last = std::mem::take(&mut self.last);
+        match last.try_into_mut() {
+            Ok(mut body) => {
+                body.truncate(self.settled);
+                body
+            }
+            Err(last) => BytesMut::from(&last[..self.settled]),
+        }
+    }
+
+    /// A body without messages.
+    fn restart(&mut self, request: &Request<'_>) -> BytesMut {
         let mut members = self.form.members(request);
         for (name, value) in request.options {
             if RESERVED_OPTIONS.contains(&name.as_str()) {
@@ -136,27 +145,28 @@ impl<F: Form> Encoder<F> {
                 members.insert(name.clone(), value.clone());
             }
         }
-        self.settled.clear();
-        self.settled.push(b'{');
+        let mut body = BytesMut::new();
+        body.put_u8(b'{');
         for (name, value) in &members {
-            write_json(&mut self.settled, name);
-            self.settled.push(b':');
-            write_json(&mut self.settled, value);
-            self.settled.push(b',');
+            write_json(&mut body, name);
+            body.put_u8(b':');
+            write_json(&mut body, value);
+            body.put_u8(b',');
         }
-        write_json(&mut self.settled, F::ARRAY);
-        self.settled.extend_from_slice(b":[");
-        self.form
-            .opening(request, &mut Array::at_end_of(&mut self.settled));
+        write_json(&mut body, F::ARRAY);
+        body.extend_from_slice(b":[");
+        self.form.opening(request, &mut Array::at_end_of(&mut body));
         self.digest = RunningDigest::default();
-        self.digest.update(&self.settled);
+        self.digest.update(&body);
+        self.settled = body.len();
         self.messages = 0;
         self.revision = Some(request.revision);
+        body
     }
 }
 
 impl<'a> Array<'a> {
-    fn at_end_of(out: &'a mut Vec<u8>) -> Self {
+    fn at_end_of(out: &'a mut BytesMut) -> Self {
         let is_empty = out.ends_with(b"[");
         Self { out, is_empty }
     }
@@ -164,7 +174,7 @@ impl<'a> Array<'a> {
     /// Adds an element.
     pub(crate) fn push(&mut self, element: &impl Serialize) {
         if !self.is_empty {
-            self.out.push(b',');
+            self.out.put_u8(b',');
         }
         self.is_empty = false;
         write_json(self.out, element);
@@ -229,6 +239,6 @@ fn note_call_ids(known: &mut Arc<HashSet<String>>, messages: &[Arc<Message>]) {
     clippy::expect_used,
     reason = "writing to memory cannot fail, and every map key here is a string"
 )]
-fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    serde_json::to_writer(out, value).expect("plain data always has a JSON form");
+fn write_json(out: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
+    serde_json::to_writer(out.writer(), value).expect("plain data always has a JSON form");
 }

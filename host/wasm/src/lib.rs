@@ -20,6 +20,7 @@ mod load;
 mod plugin;
 mod refusal;
 mod settings;
+mod visit;
 mod weight;
 
 pub use contract::{Interface, VERSION};

@@ -25,9 +25,10 @@ use crate::grants::Grants;
 use crate::imports::process::Watcher;
 use crate::imports::{self, HostEnvironment, Profile, State};
 use crate::limits::{self, Limits};
-use crate::plugin::{Enterable, LoadedPlugin};
+use crate::plugin::LoadedPlugin;
 use crate::refusal::{LoadFault, LoadReason};
 use crate::settings;
+use crate::visit::Enterable;
 
 /// The most bytes of a component's file: many times what the largest guest languages make.
 const LARGEST_COMPONENT: u64 = 256 << 20;

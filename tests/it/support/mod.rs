@@ -393,7 +393,7 @@ impl Conversation for Model {
         .unwrap();
         Body {
             digest: Digest::of(&bytes),
-            bytes,
+            bytes: bytes.into(),
         }
     }
 

@@ -182,3 +182,29 @@ fn folder(example: &str) -> PathBuf {
         .join("../../examples")
         .join(example)
 }
+
+/// Two subagents in parallel, then a fork that knows what they found: sessions of their own, in a
+/// tree, while the prefix of their parent stays as it is.
+#[test]
+fn the_recorded_subagents_are_sessions_in_a_tree() {
+    let home = with_project();
+    let folder = folder("coding-agent");
+    let (config, recording) = (folder.join("raddle.toml"), folder.join("subagents.jsonl"));
+    let arguments = ["run", "-c"].map(AsRef::as_ref).into_iter();
+    let arguments = arguments
+        .chain([config.as_os_str(), "--recording".as_ref()])
+        .chain([recording.as_os_str()]);
+    let done = home.run(arguments);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let listed = home.good(["session", "list"]);
+    let children = listed.lines().filter(|line| line.starts_with("└ "));
+    assert_eq!(children.count(), 3, "{listed}");
+    let id = listed.split_whitespace().next().expect("an id").to_owned();
+    let log = home.good(["session", "export", &id]);
+    assert!(!log.contains("cache.break"), "{log}");
+    for session in listed.lines() {
+        let id = session.trim_start_matches("└ ");
+        let id = id.split_whitespace().next().expect("an id");
+        home.good(["session", "verify", id]);
+    }
+}

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::{BoxFuture, FutureExt as _};
 
-use super::family::{Family, Place, locked, unavailable, verdict};
+use super::ending::{unavailable, verdict};
+use super::family::{Family, Place, locked};
 use super::{Agent, AgentSettings, Cancel, Controller};
 use crate::plugins::{
     Child, ChildLimits, ChildOutcome, ChildReport, ChildWork, DomainError, ErrorKind,

@@ -46,7 +46,10 @@ impl Agent {
         prefix: &Arc<Prefix>,
         cancel: &Cancel,
     ) -> Result<(), RunError> {
-        self.relieve(Some(prefix), false, cancel).await?;
+        if self.relieve(Some(prefix), false, cancel).await? {
+            // A request that lacks what was cut must not be forgotten: it would be told again.
+            self.controller.commit().await?;
+        }
         Ok(())
     }
 

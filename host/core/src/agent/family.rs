@@ -7,11 +7,12 @@ use tokio::sync::{oneshot, watch};
 
 use super::board::Board;
 use super::child::Seat;
+use super::ending::{cancelled, domain_error, lost, unavailable, verdict};
 use super::{AgentSettings, Cancel, Controller, Observer, Permissions};
 use crate::message::Message;
 use crate::plugins::{
     AGENT_CAPABILITY, Assignment, Caller, ChildLimits, ChildReport, ChildStart, ChildState,
-    Context, DomainError, ErrorKind, Fault, Plugin, PluginError, SubagentProvider,
+    Context, DomainError, ErrorKind, Plugin, SubagentProvider,
 };
 use crate::prompt::PromptOptions;
 use crate::provider::Provider;
@@ -444,60 +445,6 @@ impl Drop for Left {
     fn drop(&mut self) {
         self.0.leave(&self.1);
     }
-}
-
-/// Whether a run that ended with `cause` did what it was for; `said` is what went wrong in it.
-pub(super) fn verdict(cause: EndCause, said: Option<&str>) -> Result<(), DomainError> {
-    let (kind, code, message) = match cause {
-        EndCause::Answered | EndCause::Yielded => return Ok(()),
-        EndCause::Cancelled => return Err(cancelled()),
-        EndCause::StepLimit => (
-            ErrorKind::Limit,
-            "steps",
-            "the child reached its limit of steps",
-        ),
-        EndCause::TokenLimit => (
-            ErrorKind::Limit,
-            "tokens",
-            "the child reached its limit of tokens",
-        ),
-        EndCause::Cut => (
-            ErrorKind::Failed,
-            "cut",
-            "the child's answer was cut by the output limit",
-        ),
-        EndCause::Interrupted => (
-            ErrorKind::Failed,
-            "interrupted",
-            "the host ended while the child ran",
-        ),
-        EndCause::Failed => (ErrorKind::Failed, "failed", "the child failed"),
-    };
-    let message = match said.filter(|_| cause == EndCause::Failed) {
-        Some(said) => format!("{message}: {said}"),
-        None => message.to_owned(),
-    };
-    Err(DomainError::new(kind, code, message))
-}
-
-/// What a provider that did not answer comes to.
-fn domain_error(error: PluginError) -> DomainError {
-    match error.fault {
-        Fault::Domain(error) => error,
-        _ => DomainError::new(ErrorKind::Failed, "plugin-fault", error.to_string()),
-    }
-}
-
-pub(super) fn unavailable(error: StoreError) -> DomainError {
-    DomainError::new(ErrorKind::Unavailable, "store", error.to_string())
-}
-
-fn cancelled() -> DomainError {
-    DomainError::new(ErrorKind::Cancelled, "cancelled", "the child was cancelled")
-}
-
-fn lost() -> DomainError {
-    DomainError::new(ErrorKind::Failed, "lost", "the child could not be run")
 }
 
 /// A panic while it was locked left nothing half done.

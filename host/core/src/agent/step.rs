@@ -12,13 +12,13 @@ use super::{Agent, Cancel, Controller};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, Finish, ToolCall};
 use crate::plugins::{self, Context, EndedCall, Fact};
-use crate::prompt::{Assembly, Prefix, cache_breaks};
+use crate::prompt::{Assembly, Prefix};
 use crate::provider::{
     Completion, Partial, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
 };
 use crate::session::injection::Moment;
 use crate::session::skills::{Selection, SkillActivation};
-use crate::session::{EndCause, EventData, Generation, LoadedPlugin};
+use crate::session::{EndCause, EventData};
 use crate::store::StoreError;
 
 /// The part of the requests that stays: what it is made from, and what opens the run.
@@ -406,61 +406,6 @@ impl Agent {
             step: Some(self.controller.step()),
             now: Some(self.controller.announcer().surroundings().now()),
             facts: self.head.facts.clone(),
-        }
-    }
-
-    /// The generation event when the prefix is not that of the last request, after the cache
-    /// break that this is unless the session is new.
-    async fn changed_prefix(&mut self, prefix: &Arc<Prefix>) -> Result<Vec<EventData>, StoreError> {
-        let sent = self.head.sent.replace(Arc::clone(prefix));
-        if sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, prefix)) {
-            return Ok(Vec::new());
-        }
-        let generation = self.generation(prefix);
-        let before = self.controller.generation();
-        if before == Some(&generation) {
-            return Ok(Vec::new());
-        }
-        self.head.revision += 1;
-        let store = self.controller.store();
-        let sent = match (sent, before) {
-            // What this process sent itself knows whose words it was made of.
-            (Some(sent), _) => Some(sent),
-            (None, Some(before)) => {
-                let system = store.text(before.system).await?.unwrap_or_default();
-                let tools = store.text(before.tools).await?.unwrap_or_default();
-                let tools = serde_json::from_str(&tools).unwrap_or_default();
-                Some(Arc::new(Prefix::logged(system, tools)))
-            }
-            (None, None) => None,
-        };
-        let mut events: Vec<EventData> = sent
-            .iter()
-            .flat_map(|sent| cache_breaks(sent, prefix))
-            .map(EventData::CacheBreak)
-            .collect();
-        store.put_text(prefix.system()).await?;
-        store.put_text(prefix.tools_json()).await?;
-        events.push(EventData::Generation(generation));
-        Ok(events)
-    }
-
-    fn generation(&self, prefix: &Prefix) -> Generation {
-        let plugins = self.tools.registry().plugins().iter();
-        Generation {
-            plugins: plugins
-                .map(|plugin| LoadedPlugin {
-                    id: plugin.info().id.clone(),
-                    digest: plugin.info().digest,
-                })
-                .collect(),
-            agent: self.settings.agent.clone(),
-            provider: self.settings.provider.clone(),
-            model: self.settings.model.clone(),
-            options: self.settings.options.clone(),
-            injection_kinds: self.tools.registry().injection_kinds().to_vec(),
-            system: prefix.system_digest(),
-            tools: prefix.tools_digest(),
         }
     }
 

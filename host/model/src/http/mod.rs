@@ -66,7 +66,7 @@ impl<F: Form> Conversation for HttpConversation<F> {
         Exchange::new(
             Arc::clone(&self.service),
             Arc::clone(&self.form),
-            body.bytes.into(),
+            body.bytes,
             ids,
         )
         .stream()

@@ -66,7 +66,7 @@ fn encode_whole(mut conversation: Box<dyn Conversation>) -> String {
     let body = conversation.encode(&whole_request(&messages, &tools, options));
     assert_eq!(body.digest, Digest::of(&body.bytes));
     // One member or message a line, to be read; the bytes themselves have no white space.
-    let text = String::from_utf8(body.bytes).unwrap();
+    let text = String::from_utf8(body.bytes.to_vec()).unwrap();
     assert!(serde_json::from_str::<Value>(&text).is_ok());
     text.replace(",{\"", ",\n  {\"").replace(",\"", ",\n    \"")
 }
@@ -172,7 +172,11 @@ fn a_new_revision_encodes_everything_again() {
         let body = conversation.encode(&second);
         assert_eq!(body.bytes, self::conversation(api).encode(&second).bytes);
         assert_eq!(body.digest, Digest::of(&body.bytes));
-        assert!(String::from_utf8(body.bytes).unwrap().contains("other"));
+        assert!(
+            String::from_utf8(body.bytes.to_vec())
+                .unwrap()
+                .contains("other")
+        );
     }
 }
 

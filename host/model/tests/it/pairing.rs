@@ -257,7 +257,7 @@ fn a_long_session_cut_anywhere_at_both_ends_still_pairs() {
                 let provider = provider(settings(api, "http://127.0.0.1:9/v1"));
                 let body = provider.conversation().encode(&request(&kept, &Map::new()));
                 assert_valid(api, &body);
-                let text = String::from_utf8(body.bytes).unwrap();
+                let text = String::from_utf8(body.bytes.to_vec()).unwrap();
                 let results = match api {
                     Api::Responses => text.matches("\"function_call_output\"").count(),
                     Api::Chat => text.matches("\"tool_call_id\"").count(),

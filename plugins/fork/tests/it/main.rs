@@ -17,7 +17,7 @@ fn assignment(agent: Option<&str>) -> Assignment {
 fn the_provider_tells_whether_its_children_inherit() {
     let provider = Settings::default().provider();
     assert_eq!(provider.name, "fork");
-    assert_eq!(provider.inherits_parent_context, true);
+    assert!(provider.inherits_parent_context);
     let named = Settings {
         provider: Some("helpers".to_owned()),
         agent: None,
@@ -34,7 +34,7 @@ fn the_caller_names_the_agent_before_the_deployment_does() {
     let work = settings.clone().work(assignment(None));
     assert_eq!(work.agent.as_deref(), Some("helper"));
     assert_eq!(work.prompt, "Count the files.");
-    assert_eq!(work.inherit, true);
+    assert!(work.inherit);
     let work = settings.work(assignment(Some("reviewer")));
     assert_eq!(work.agent.as_deref(), Some("reviewer"));
 }

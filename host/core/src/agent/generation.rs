@@ -1,0 +1,68 @@
+//! What a session's requests are made from: the plugins of one generation.
+
+use std::sync::Arc;
+
+use super::Agent;
+use crate::prompt::{Prefix, cache_breaks};
+use crate::session::{EventData, Generation, LoadedPlugin};
+use crate::store::StoreError;
+
+impl Agent {
+    /// The generation event when the prefix is not that of the last request, after the cache
+    /// break that this is unless the session is new.
+    pub(super) async fn changed_prefix(
+        &mut self,
+        prefix: &Arc<Prefix>,
+    ) -> Result<Vec<EventData>, StoreError> {
+        let sent = self.head.sent.replace(Arc::clone(prefix));
+        if sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, prefix)) {
+            return Ok(Vec::new());
+        }
+        let generation = self.generation(prefix);
+        let before = self.controller.generation();
+        if before == Some(&generation) {
+            return Ok(Vec::new());
+        }
+        self.head.revision += 1;
+        let store = self.controller.store();
+        let sent = match (sent, before) {
+            // What this process sent itself knows whose words it was made of.
+            (Some(sent), _) => Some(sent),
+            (None, Some(before)) => {
+                let system = store.text(before.system).await?.unwrap_or_default();
+                let tools = store.text(before.tools).await?.unwrap_or_default();
+                let tools = serde_json::from_str(&tools).unwrap_or_default();
+                Some(Arc::new(Prefix::logged(system, tools)))
+            }
+            (None, None) => None,
+        };
+        let mut events: Vec<EventData> = sent
+            .iter()
+            .flat_map(|sent| cache_breaks(sent, prefix))
+            .map(EventData::CacheBreak)
+            .collect();
+        store.put_text(prefix.system()).await?;
+        store.put_text(prefix.tools_json()).await?;
+        events.push(EventData::Generation(generation));
+        Ok(events)
+    }
+
+    fn generation(&self, prefix: &Prefix) -> Generation {
+        let plugins = self.tools.registry().plugins().iter();
+        Generation {
+            plugins: plugins
+                .map(|plugin| LoadedPlugin {
+                    id: plugin.info().id.clone(),
+                    digest: plugin.info().digest,
+                })
+                .collect(),
+            agent: self.settings.agent.clone(),
+            provider: self.settings.provider.clone(),
+            model: self.settings.model.clone(),
+            options: self.settings.options.clone(),
+            injection_kinds: self.tools.registry().injection_kinds().to_vec(),
+            system: prefix.system_digest(),
+            tools: prefix.tools_digest(),
+        }
+    }
+}
