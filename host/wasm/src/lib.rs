@@ -20,6 +20,7 @@ mod load;
 mod plugin;
 mod refusal;
 mod settings;
+mod source;
 mod visit;
 mod weight;
 
@@ -27,7 +28,7 @@ pub use contract::{Interface, VERSION};
 pub use engine::Allocation;
 pub use limits::Limits;
 pub use load::{
-    ComponentInfo, ComponentSource, LoadProgress, Loaded, PluginSpec, Runtime, RuntimeFault,
-    RuntimeSettings,
+    ComponentInfo, LoadProgress, Loaded, PluginSpec, Runtime, RuntimeFault, RuntimeSettings,
 };
 pub use refusal::{LoadFault, LoadReason};
+pub use source::ComponentSource;

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use bytes::Bytes;
 use raddle_core::digest::Digest;
 use raddle_core::plugins::{Plugin, PluginInfo};
 use serde::Serialize;
@@ -24,14 +23,12 @@ use crate::exports::Exports;
 use crate::grants::Grants;
 use crate::imports::process::Watcher;
 use crate::imports::{self, HostEnvironment, Profile, State};
-use crate::limits::{self, Limits};
+use crate::limits::Limits;
 use crate::plugin::LoadedPlugin;
 use crate::refusal::{LoadFault, LoadReason};
 use crate::settings;
+use crate::source::{ComponentSource, check_preamble, memory_fault};
 use crate::visit::Enterable;
-
-/// The most bytes of a component's file: many times what the largest guest languages make.
-const LARGEST_COMPONENT: u64 = 256 << 20;
 
 /// Counts loadings.
 static LOADED: AtomicU64 = AtomicU64::new(0);
@@ -85,15 +82,6 @@ pub struct PluginSpec {
     pub grants: Grants,
     /// What it may use up.
     pub limits: Limits,
-}
-
-/// Where a component's bytes are.
-#[derive(Debug, Clone)]
-pub enum ComponentSource {
-    /// In memory.
-    Bytes(Bytes),
-    /// In a file, which is read only if the cache does not know it.
-    File(PathBuf),
 }
 
 /// What became of the specifications.
@@ -374,7 +362,7 @@ impl Shared {
         {
             return Ok((digest, component));
         }
-        let bytes = self.read(source)?;
+        let bytes = source.read()?;
         let digest = digest.unwrap_or_else(|| self.digest(source, &bytes));
         let compile = || {
             check_preamble(&bytes)?;
@@ -396,19 +384,6 @@ impl Shared {
         self.cache.as_ref()?.get(&self.engine, digest)
     }
 
-    fn read(&self, source: &ComponentSource) -> Result<Bytes, LoadReason> {
-        match source {
-            ComponentSource::Bytes(bytes) => Ok(bytes.clone()),
-            ComponentSource::File(path) => match read(path) {
-                Ok(bytes) => Ok(bytes.into()),
-                Err(message) => Err(LoadReason::Unreadable {
-                    path: path.clone(),
-                    message,
-                }),
-            },
-        }
-    }
-
     /// The digest of what was read, remembered for a file that stays as it is.
     fn digest(&self, source: &ComponentSource, bytes: &[u8]) -> Digest {
         let digest = Digest::of(bytes);
@@ -420,45 +395,6 @@ impl Shared {
         }
         digest
     }
-}
-
-/// The bytes of a regular file: anything else might never end, or never begin.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    if metadata.len() > LARGEST_COMPONENT {
-        return Err(format!("it is over {} MiB", LARGEST_COMPONENT >> 20));
-    }
-    fs::read(path).map_err(|error| error.to_string())
-}
-
-/// Tells the usual mistakes from damage.
-fn check_preamble(bytes: &[u8]) -> Result<(), LoadReason> {
-    if bytes.is_empty() {
-        return Err(LoadReason::Empty);
-    }
-    let Some(version) = bytes.strip_prefix(b"\0asm") else {
-        let start = bytes.trim_ascii_start();
-        return Err(match start.starts_with(b"(") || start.starts_with(b";;") {
-            true => LoadReason::Text,
-            false => LoadReason::NotWasm,
-        });
-    };
-    if version.starts_with(&[1, 0, 0, 0]) {
-        return Err(LoadReason::CoreModule);
-    }
-    Ok(())
-}
-
-fn memory_fault(component: &Component, limits: &Limits) -> Option<LoadReason> {
-    let pages = component.resources_required()?.max_initial_memory_size?;
-    let needed = usize::try_from(pages).ok()?.saturating_mul(64 << 10);
-    (needed > limits.memory).then(|| LoadReason::Memory {
-        needed: limits::size(needed),
-        allowed: limits::size(limits.memory),
-    })
 }
 
 /// Checks the settings, and reads the files they name.
