@@ -160,6 +160,8 @@ fn plugin(number: usize, offer: Offer) -> Arc<dyn Plugin> {
         info: PluginInfo {
             source: id.clone(),
             digest: Digest::of(&id),
+            configuration: Digest::of(""),
+            data: Digest::of(""),
             id,
             exports: Vec::new(),
             imports: Vec::new(),

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::config::{BASE, Config, Variant};
 use crate::deployment::{self, Deployment};
 use crate::failure::Failure;
+use crate::live::Live;
 use crate::lock::Lock;
 use crate::model::Link;
 use crate::surroundings::Machine;
@@ -40,6 +41,12 @@ pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
 /// A session that can run.
 pub(crate) struct Conversation {
     agent: Agent,
+    /// The generation that the session runs on.
+    deployment: Arc<Deployment>,
+    /// The newest one.
+    live: Option<Arc<Live>>,
+    asker: Option<Arc<dyn Asker>>,
+    provider: &'static str,
     /// The variants that the first message chooses from; none if that is decided.
     choice: Vec<Variant>,
     watch: Arc<Watch>,
@@ -181,17 +188,13 @@ impl Opening {
 impl Conversation {
     /// Makes a session ready to run.
     pub(crate) fn new(
-        deployment: &Deployment,
+        deployment: &Arc<Deployment>,
         link: &Link,
         opened: Opened,
         asker: Option<Arc<dyn Asker>>,
     ) -> Result<Self, Failure> {
-        let variant = deployment.variant(&opened.controller.header().variant);
-        let settings = AgentSettings {
-            // A session whose variant is gone goes on without what it preloaded.
-            preload: variant.map_or_else(|_| Vec::new(), |variant| variant.preload),
-            ..deployment.agent_settings(link.kind())
-        };
+        let header = opened.controller.header();
+        let settings = settings(deployment, &header.variant, link.kind());
         let choice = match opened.chosen {
             true => Vec::new(),
             false => deployment.config.variants.clone(),
@@ -202,14 +205,49 @@ impl Conversation {
             Arc::clone(&deployment.registry),
             deployment.prompt()?,
             link.provider(),
-            Permissions::new(Arc::clone(&deployment.rules), asker),
+            Permissions::new(Arc::clone(&deployment.rules), asker.clone()),
         );
         Ok(Self {
             agent,
+            deployment: Arc::clone(deployment),
+            live: None,
+            asker,
+            provider: link.kind(),
             choice,
             watch: opened.watch,
             _lock: opened.lock,
         })
+    }
+
+    /// Goes on with each new generation, from its next run on.
+    pub(crate) fn follow(&mut self, live: &Arc<Live>) {
+        self.agent.follow(Arc::clone(live) as _);
+        self.live = Some(Arc::clone(live));
+    }
+
+    /// The generation that the session runs on.
+    pub(crate) fn deployment(&self) -> &Arc<Deployment> {
+        &self.deployment
+    }
+
+    /// Takes the newest generation over, if it is another one for this session.
+    fn adopt(&mut self) -> Result<(), Failure> {
+        let Some(live) = &self.live else {
+            return Ok(());
+        };
+        let next = live.current();
+        if Arc::ptr_eq(&next, &self.deployment) || !self.deployment.gives_way_to(&next) {
+            return Ok(());
+        }
+        let variant = &self.agent.controller().header().variant;
+        self.agent.adopt(
+            settings(&next, variant, self.provider),
+            Arc::clone(&next.registry),
+            next.prompt()?,
+            Permissions::new(Arc::clone(&next.rules), self.asker.clone()),
+        );
+        self.deployment = next;
+        Ok(())
     }
 
     /// The session.
@@ -258,6 +296,7 @@ impl Conversation {
         cancel: &Cancel,
     ) -> Result<Outcome, Failure> {
         *self.watch.seen() = Seen::default();
+        self.adopt()?;
         let choice = std::mem::take(&mut self.choice);
         if let Some(variant) = choice.into_iter().find(|variant| variant.is_about(message)) {
             self.agent
@@ -280,6 +319,16 @@ impl Conversation {
             error: seen.error,
             denied: seen.denied,
         })
+    }
+}
+
+/// What a deployment fixes about the requests of a session.
+fn settings(deployment: &Deployment, variant: &str, provider: &str) -> AgentSettings {
+    let variant = deployment.variant(variant);
+    AgentSettings {
+        // A session whose variant is gone goes on without what it preloaded.
+        preload: variant.map_or_else(|_| Vec::new(), |variant| variant.preload),
+        ..deployment.agent_settings(provider)
     }
 }
 

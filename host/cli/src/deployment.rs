@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::config::{self, BASE, Config, Source, Variant};
 use crate::failure::Failure;
 use crate::folders;
+use crate::live;
 use crate::model;
 use crate::programs;
 use crate::report::{Finding, did_you_mean, in_order, listed};
@@ -36,6 +37,8 @@ pub(crate) struct Deployment {
     pub(crate) rules: Arc<[Rule]>,
     /// The agent that is active at the start.
     pub(crate) agent: Option<String>,
+    /// What runs the plugins.
+    runtime: Runtime,
 }
 
 /// An `optional` plugin that did not load.
@@ -63,10 +66,12 @@ pub(crate) struct Examined {
 }
 
 /// Loads as much of a deployment as can be loaded, and finds everything that is wrong with it
-/// besides `faults`. Plugins in `without` are left out.
+/// besides `faults`. Plugins in `without` are left out; those that are the same as `before` are kept.
 pub(crate) async fn examine(
     config: &Config,
+    runtime: &Runtime,
     without: &[String],
+    before: Option<&Registry>,
     mut faults: Vec<Finding>,
 ) -> Result<Examined, Failure> {
     let incomplete = !faults.is_empty();
@@ -78,11 +83,17 @@ pub(crate) async fn examine(
         .map(|plugin| specification(plugin, config.directory()))
         .collect::<Result<_, _>>()?;
     let progress = CompileProgress::default();
-    let loaded = runtime(Some(config))?.load(specs, &progress).await;
+    let loaded = runtime.load(specs, &progress).await;
     progress.finish();
+    let plugins = loaded.plugins.into_iter();
+    let plugins = plugins.map(|plugin| {
+        let known = before.and_then(|before| before.plugin(&plugin.info().id));
+        let known = known.filter(|known| known.info() == plugin.info());
+        known.cloned().unwrap_or(plugin)
+    });
     let mut gathering = Gathering {
         config,
-        plugins: loaded.plugins,
+        plugins: plugins.collect(),
         partial: incomplete,
         left_out: Vec::new(),
         faults,
@@ -119,7 +130,24 @@ impl Deployment {
         if !unknown.is_empty() {
             return Err(Failure::Misuse(unknown.join("; ")));
         }
-        let examined = examine(&config, without, Vec::new()).await?;
+        let runtime = runtime(Some(&config))?;
+        Self::load_with(config, runtime, without, None).await
+    }
+
+    /// Loads everything again. What is the same as before is kept, not copied: sessions that go on
+    /// with it notice nothing.
+    pub(crate) async fn load_after(config: Config, before: &Self) -> Result<Self, Failure> {
+        let runtime = before.runtime.clone();
+        Self::load_with(config, runtime, &[], Some(&before.registry)).await
+    }
+
+    async fn load_with(
+        config: Config,
+        runtime: Runtime,
+        without: &[String],
+        before: Option<&Registry>,
+    ) -> Result<Self, Failure> {
+        let examined = examine(&config, &runtime, without, before, Vec::new()).await?;
         let registry = match examined.registry {
             Some(registry) if examined.faults.is_empty() => registry,
             _ => return Err(Failure::Bad(in_order(examined.faults))),
@@ -129,8 +157,40 @@ impl Deployment {
             left_out: examined.left_out,
             rules: examined.rules.into(),
             agent: examined.agent,
+            runtime,
             config,
         })
+    }
+
+    /// Whether a session should go on with `next` in place of this one. Folders that settings name
+    /// hold texts that change by themselves, such as skills: for them alone no running session gets
+    /// another prompt.
+    pub(crate) fn gives_way_to(&self, next: &Self) -> bool {
+        let known = |deployment: &Self| -> Vec<_> {
+            let plugins = deployment.registry.plugins().iter();
+            let infos = plugins.map(|plugin| plugin.info());
+            infos
+                .map(|info| (info.id.clone(), info.digest, info.configuration))
+                .collect()
+        };
+        self.config.text != next.config.text || known(self) != known(next)
+    }
+
+    /// The files and folders that it was made from.
+    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+        let plugins = self.registry.plugins().iter();
+        let named = plugins.flat_map(|plugin| plugin.sources());
+        // One that was left out may be mended.
+        let components = self.config.plugins.iter();
+        let components = components.filter_map(|plugin| match &plugin.source {
+            Source::File(file) => Some(file),
+            Source::Standard(_) => None,
+        });
+        let sources = named.chain(components).chain([&self.config.file]);
+        let mut sources: Vec<PathBuf> = sources.map(|path| live::as_watched(path)).collect();
+        sources.sort();
+        sources.dedup();
+        sources
     }
 
     /// The tools that the agent may see, in the order they are sent.

@@ -8,6 +8,7 @@ mod deployment;
 mod failure;
 mod files;
 mod folders;
+mod live;
 mod lock;
 mod log;
 mod model;

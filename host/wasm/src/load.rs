@@ -26,7 +26,7 @@ use crate::imports::{self, HostEnvironment, Profile, State};
 use crate::limits::Limits;
 use crate::plugin::LoadedPlugin;
 use crate::refusal::{LoadFault, LoadReason};
-use crate::settings;
+use crate::settings::{self, Declared};
 use crate::source::{ComponentSource, check_preamble, memory_fault};
 use crate::visit::Enterable;
 
@@ -320,8 +320,22 @@ impl Shared {
             instances: self.instances.clone(),
         };
         let files = check_settings(spec, &component, &surface)?;
+        let own_file = match &spec.component {
+            ComponentSource::File(path) => Some(path.clone()),
+            ComponentSource::Bytes(_) => None,
+        };
+        let named = component.profile.files.get();
+        let is_single = |setting: &str| named.is_some_and(|named| named.is_single(setting));
+        let known = files
+            .iter()
+            .map(|file| (&*file.setting, &*file.path, &*file.digest));
+        let (singles, folders): (Vec<_>, Vec<_>) = known.partition(|file| is_single(file.0));
+        let named = named.into_iter().flat_map(Declared::paths);
         Ok(LoadedPlugin {
+            sources: own_file.into_iter().chain(named).collect(),
             info: PluginInfo {
+                configuration: configuration(spec, &singles),
+                data: Digest::of(format!("{folders:?}")),
                 id: spec.id.clone(),
                 source: spec.source.clone(),
                 digest,
@@ -395,6 +409,20 @@ impl Shared {
         }
         digest
     }
+}
+
+/// Digest of what a plugin is loaded with, its component and the folders that it reads apart.
+fn configuration(spec: &PluginSpec, files: &[(&str, &str, &str)]) -> Digest {
+    let PluginSpec {
+        settings,
+        directory,
+        grants,
+        limits,
+        ..
+    } = spec;
+    Digest::of(format!(
+        "{settings} {directory:?} {grants:?} {limits:?} {files:?}"
+    ))
 }
 
 /// Checks the settings, and reads the files they name.

@@ -1,5 +1,7 @@
 //! A loaded plugin: what core asks of it, put to a fresh instance each time.
 
+use std::path::PathBuf;
+
 use futures::future::BoxFuture;
 use raddle_core::message::Message;
 use raddle_core::plugins::{
@@ -20,11 +22,17 @@ pub(crate) struct LoadedPlugin {
     pub(crate) component: Enterable,
     /// The files its settings declare, as they were when it was loaded.
     pub(crate) files: Vec<types::File>,
+    /// The component's file, and what its settings name.
+    pub(crate) sources: Vec<PathBuf>,
 }
 
 impl Plugin for LoadedPlugin {
     fn info(&self) -> &PluginInfo {
         &self.info
+    }
+
+    fn sources(&self) -> &[PathBuf] {
+        &self.sources
     }
 
     fn offer<'a>(

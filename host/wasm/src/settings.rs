@@ -65,6 +65,18 @@ impl Declared {
         }
     }
 
+    /// Whether the setting at this place names a file, not a folder.
+    pub(crate) fn is_single(&self, setting: &str) -> bool {
+        let mut places = self.places.iter();
+        places.any(|(place, _, kind)| place == setting && *kind == Kind::File)
+    }
+
+    /// Where they are.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        let places = self.places.iter();
+        places.map(|(_, path, _)| self.directory.join(path))
+    }
+
     /// Their contents as they are now; the files of a folder by path.
     pub(crate) fn read(&self) -> Result<Vec<types::File>, Vec<LoadReason>> {
         let mut reader = Reader {

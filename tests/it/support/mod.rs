@@ -64,6 +64,8 @@ impl MemoryPlugin {
                 id: id.to_owned(),
                 source: format!("memory:{id}"),
                 digest: Digest::of(id),
+                configuration: Digest::of(""),
+                data: Digest::of(""),
                 exports: Vec::new(),
                 imports: Vec::new(),
             },

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Place;
 use crate::config::{self, Config};
-use crate::deployment::{Examined, LeftOut, examine};
+use crate::deployment::{Examined, LeftOut, examine, runtime};
 use crate::failure::Failure;
 use crate::model;
 use crate::report::{Finding, counted, did_you_mean, in_order};
@@ -33,7 +33,8 @@ struct Report {
 pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
     let file = config::find(place.config.as_deref(), &place.directory)?;
     let (config, faults) = Config::read(&file)?;
-    let mut examined = examine(&config, &[], faults).await?;
+    let runtime = runtime(Some(&config))?;
+    let mut examined = examine(&config, &runtime, &[], None, faults).await?;
     examined.faults.extend(model::faults(&config));
     examined
         .faults

@@ -14,7 +14,7 @@ pub(super) async fn run(id: &str, place: &Place) -> Result<(), Failure> {
     let config = place.deployment()?;
     let link = Link::open_or_recorded(&config, None)?;
     let sessions = Sessions::open(&config);
-    let deployment = Deployment::load(config, &[]).await?;
+    let deployment = Arc::new(Deployment::load(config, &[]).await?);
     let sessions = sessions.opened().await?;
     if deployment.registry.compaction().is_none() {
         return Err(Failure::Misuse(

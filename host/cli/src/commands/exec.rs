@@ -19,7 +19,7 @@ pub(super) async fn run(arguments: &ExecArguments, place: &Place) -> Result<(), 
     let config = place.deployment()?;
     let link = Link::open(&config, arguments.recording.as_deref())?;
     let sessions = Sessions::open(&config);
-    let deployment = Deployment::load(config, &[]).await?;
+    let deployment = Arc::new(Deployment::load(config, &[]).await?);
     let sessions = sessions.opened().await?;
     let screen: Arc<dyn FrontEnd> = match arguments.json {
         true => Arc::new(JsonLines::default()),

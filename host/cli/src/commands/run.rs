@@ -13,6 +13,7 @@ use crate::arguments::RunArguments;
 use crate::conversation::{Conversation, Sessions, finish};
 use crate::deployment::Deployment;
 use crate::failure::Failure;
+use crate::live::{Live, News};
 use crate::model::Link;
 use crate::report::{counted, did_you_mean};
 use crate::terminal::{
@@ -48,7 +49,8 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
         ));
     }
     let sessions = Sessions::open(&config);
-    let deployment = Deployment::load(config, &[]).await?;
+    let deployment = Arc::new(Deployment::load(config, &[]).await?);
+    let live = Live::of(Arc::clone(&deployment));
     let sessions = sessions.opened().await?;
     let screen = Arc::new(if terminal {
         Screen::conversation()
@@ -74,10 +76,17 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
     welcome(&deployment, &link);
     if terminal {
         let input = Input::open(folders::data().ok().map(|folder| folder.join("history")))?;
+        let remarks = input.clone();
+        let _watching = live.watch(move |news| {
+            for line in told(news) {
+                remarks.remark(&line);
+            }
+        })?;
         let asker = Arc::new(TerminalAsker::new(input.clone()));
         let asked: Arc<dyn Asker> = asker.clone();
         let mut conversation = Conversation::new(&deployment, &link, opened, Some(asked))?;
-        let left = talk(&mut conversation, &deployment, &link, &input, &asker).await;
+        conversation.follow(&live);
+        let left = talk(&mut conversation, &link, &input, &asker).await;
         if conversation.controller().run() > 0 {
             let id = &conversation.controller().header().id;
             let style = Style::of(&std::io::stderr());
@@ -85,7 +94,9 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
         }
         left?;
     } else {
-        let conversation = Conversation::new(&deployment, &link, opened, None)?;
+        let _watching = live.watch(|news| told(news).iter().for_each(notice))?;
+        let mut conversation = Conversation::new(&deployment, &link, opened, None)?;
+        conversation.follow(&live);
         play(conversation, &link).await?;
     }
     screen.end()
@@ -110,7 +121,6 @@ async fn play(mut conversation: Conversation, link: &Link) -> Result<(), Failure
 
 async fn talk(
     conversation: &mut Conversation,
-    deployment: &Deployment,
     link: &Link,
     input: &Input,
     asker: &TerminalAsker,
@@ -141,8 +151,11 @@ async fn talk(
         if message.starts_with('/') {
             match message {
                 "/quit" => return Ok(()),
-                "/compact" => compact(conversation, deployment).await?,
-                _ => command(message, deployment, conversation.controller().header()).await?,
+                "/compact" => compact(conversation).await?,
+                _ => {
+                    let deployment = conversation.deployment();
+                    command(message, deployment, conversation.controller().header()).await?;
+                }
             }
             continue;
         }
@@ -162,8 +175,8 @@ async fn talk(
     }
 }
 
-async fn compact(conversation: &mut Conversation, deployment: &Deployment) -> Result<(), Failure> {
-    if deployment.registry.compaction().is_none() {
+async fn compact(conversation: &mut Conversation) -> Result<(), Failure> {
+    if conversation.deployment().registry.compaction().is_none() {
         notice("no plugin of this deployment compacts; `std:compaction` does");
     } else if !conversation.compact().await? {
         notice("there is nothing to compact");
@@ -216,6 +229,22 @@ async fn command(
         }
     }
     print(&text)
+}
+
+/// What became of a change of the deployment, a line for each thing.
+fn told(news: News) -> Vec<String> {
+    let style = Style::of(&std::io::stderr());
+    match news {
+        News::Ready(changes) => {
+            let changes = changes.join(", ");
+            vec![style.faint(format!("[reloaded: {changes}; from the next message on]"))]
+        }
+        News::Refused(reasons) => {
+            let wrong = style.wrong("not reloaded:");
+            let reasons = reasons.into_iter();
+            reasons.map(|reason| format!("{wrong} {reason}")).collect()
+        }
+    }
 }
 
 /// What is loaded, in a line; what is not, in one each.

@@ -23,6 +23,7 @@ pub(crate) use find::find;
 pub(crate) use schema::expand;
 
 use raddle_core::agent::{Action, Requirement};
+use raddle_core::digest::Digest;
 use raddle_core::prompt::Dynamic;
 use raddle_wasm::Limits;
 use raddle_wasm::grants::Grants;
@@ -39,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) shown: String,
     /// The file.
     pub(crate) file: PathBuf,
+    /// Digest of the text.
+    pub(crate) text: Digest,
     /// The agent to start with.
     pub(crate) agent: Option<String>,
     /// The model, where one is configured.
@@ -210,6 +213,7 @@ impl Config {
         let syntax = document.fault_count();
         let broken = document.faulty_lines();
         let mut config = schema::read(&document, &values, shown, file);
+        config.text = Digest::of(text);
         for (key, value) in &values {
             note_places(&mut config.places, &document, key.get_ref(), value);
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use raddle_core::digest::Digest;
 use raddle_model::RESERVED_OPTIONS;
 use serde_json::{Map, Value};
 use toml::de::DeTable;
@@ -27,6 +28,7 @@ pub(super) fn read(
     let config = Config {
         shown: name.to_owned(),
         file: file.to_path_buf(),
+        text: Digest::of(""),
         agent: section(&mut root, "agent").and_then(agent),
         model: section(&mut root, "model").and_then(|table| model(table, base)),
         dynamic: section(&mut root, "prompt").map_or_else(Dynamic::default, prompt),

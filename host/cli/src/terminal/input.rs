@@ -1,14 +1,14 @@
 //! What the user types: messages with line editing and history, and answers to questions.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use raddle_core::agent::{Answer, Asker, Cancel, Question};
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use rustyline::{DefaultEditor, ExternalPrinter};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -16,7 +16,13 @@ use super::style::{Style, harmless};
 
 /// The keyboard. Reading a line blocks, so it has a thread of its own.
 #[derive(Clone)]
-pub(crate) struct Input(mpsc::Sender<Wanted>);
+pub(crate) struct Input {
+    wanted: mpsc::Sender<Wanted>,
+    /// Prints above the line that is being typed.
+    printer: Option<Arc<Mutex<Printer>>>,
+}
+
+type Printer = Box<dyn ExternalPrinter + Send>;
 
 /// What came from the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +61,10 @@ impl Input {
             // A first start has no history, and a damaged one is not worth failing for.
             let _ = editor.load_history(history);
         }
+        let printer = editor.create_external_printer().ok().map(|printer| {
+            let printer: Printer = Box::new(printer);
+            Arc::new(Mutex::new(printer))
+        });
         let (sender, wanted) = mpsc::channel::<Wanted>();
         std::thread::spawn(move || {
             while let Ok(wanted) = wanted.recv() {
@@ -63,7 +73,19 @@ impl Input {
                 let _ = wanted.answer.send(line);
             }
         });
-        Ok(Self(sender))
+        let wanted = sender;
+        Ok(Self { wanted, printer })
+    }
+
+    /// Shows a remark: above the line that is being typed, if one is.
+    pub(crate) fn remark(&self, line: &str) {
+        let printed = self.printer.as_ref().is_some_and(|printer| {
+            let mut printer = printer.lock().unwrap_or_else(PoisonError::into_inner);
+            printer.print(format!("{line}\n")).is_ok()
+        });
+        if !printed {
+            super::notice(line);
+        }
     }
 
     /// Reads a message. `initial` stands ready in the line.
@@ -80,7 +102,7 @@ impl Input {
             answer,
         };
         // The thread ends only with the process.
-        if self.0.send(wanted).is_err() {
+        if self.wanted.send(wanted).is_err() {
             return Ok(Line::End);
         }
         line.await.unwrap_or(Ok(Line::End))

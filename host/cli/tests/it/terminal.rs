@@ -5,6 +5,8 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use crate::harness::Home;
 
 const CODER: &str = include_str!("../fixtures/coder.toml");
@@ -170,6 +172,86 @@ fn ctrl_c_cancels_the_run_and_not_the_conversation() {
     terminal.type_in("\u{3}");
     terminal.see("[cancelled]");
     terminal.see("> ");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.code(), Some(0));
+}
+
+/// Words, plugins and code can be changed under a conversation: what is good is taken over with the
+/// next message, what is bad is refused with the reason, and the words before go on.
+#[test]
+fn a_changed_deployment_is_taken_over_with_the_next_message() {
+    const DEPLOYMENT: &str = r#"
+[model]
+provider = "openai-responses"
+name = "test-model"
+recording = "recording.jsonl"
+
+[plugins.style]
+source = "std:text"
+settings.sections = [{ name = "style", order = 10, file = "style.md" }]
+"#;
+    const PROVIDER: &str = r#"
+[plugins.spawn]
+source = "std:spawn"
+grants.sessions = { depth = 1 }
+"#;
+    const TOOL: &str = r#"
+[plugins.subagent]
+source = "std:subagent"
+settings.provider = "spawn"
+grants.sessions = { depth = 1 }
+"#;
+    let home = Home::new();
+    home.write("raddle.toml", &format!("{DEPLOYMENT}{PROVIDER}{TOOL}"));
+    home.write("style.md", "Be brief.");
+    let answers = [
+        ("one", "Be brief.", "does not see this conversation"),
+        ("two", "Be kind.", "does not see this conversation"),
+        ("three", "Be kind.", "inherits the completed turns"),
+    ];
+    let messages: Vec<&str> = answers.iter().map(|(word, ..)| *word).collect();
+    let mut lines = vec![json!({"recording": 1, "message": messages})];
+    for (run, (word, style, tool)) in answers.iter().enumerate() {
+        lines.push(json!({
+            "key": format!("main/{}/1", run + 1),
+            "chunks": [{"text": format!("Answer {word}.")}, {"finish": "stop"}],
+            "expect": [
+                {"pointer": "/instructions", "contains": style},
+                {"pointer": "/tools", "contains": tool},
+            ],
+        }));
+    }
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    home.write("recording.jsonl", &lines.join("\n"));
+
+    let mut terminal = Terminal::start(&home);
+    terminal.see("one");
+    terminal.type_in("\r");
+    terminal.see("Answer one.");
+    terminal.see("two");
+    home.write("style.md", "Be kind.");
+    terminal.see("[reloaded: `style` changed; from the next message on]");
+    terminal.type_in("\r");
+    terminal.see("[cache break: `style` of style, byte 3 of system]");
+    terminal.see("Answer two.");
+    terminal.see("three");
+
+    home.write(
+        "raddle.toml",
+        &format!("{DEPLOYMENT}{PROVIDER}{TOOL}[plugin.x]"),
+    );
+    terminal.see("not reloaded: raddle.toml:");
+    terminal.see("unknown key `plugin`");
+    let fork = PROVIDER.replace("std:spawn", "std:fork");
+    let fork = fork.replace("grants", "settings.provider = \"spawn\"\ngrants");
+    home.write("raddle.toml", &format!("{DEPLOYMENT}{fork}{TOOL}"));
+    terminal.see("[reloaded: `spawn` changed; from the next message on]");
+    terminal.type_in("\r");
+    terminal.see("[cache break: `subagent` of subagent");
+    terminal.see("Answer three.");
+    terminal.see("> ");
+    home.write("raddle.toml", &format!("{DEPLOYMENT}{TOOL}"));
+    terminal.see("[reloaded: `spawn` is gone");
     terminal.type_in("/quit\r");
     assert_eq!(terminal.code(), Some(0));
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use futures::future::{BoxFuture, FutureExt as _};
 
 use super::ending::{unavailable, verdict};
-use super::family::{Family, Place, locked};
+use super::family::{Family, Place, Seed, locked};
 use super::{Agent, AgentSettings, Cancel, Controller};
 use crate::plugins::{
     Child, ChildLimits, ChildOutcome, ChildReport, ChildWork, DomainError, ErrorKind,
@@ -17,6 +17,7 @@ use crate::store::StoreError;
 /// The place of a child in its parent's family.
 pub(crate) struct Seat {
     family: Arc<Family>,
+    seed: Arc<Seed>,
     /// Taken by the agent that runs in it.
     controller: Mutex<Option<Controller>>,
     place: Place,
@@ -27,6 +28,7 @@ pub(crate) struct Seat {
 impl Seat {
     pub(super) fn new(
         family: Arc<Family>,
+        seed: Arc<Seed>,
         controller: Controller,
         place: Place,
         limits: ChildLimits,
@@ -34,6 +36,7 @@ impl Seat {
     ) -> Arc<Self> {
         Arc::new(Self {
             family,
+            seed,
             controller: Mutex::new(Some(controller)),
             place,
             limits,
@@ -89,7 +92,7 @@ impl Seat {
             DomainError::new(ErrorKind::Conflict, "once", message)
         })?;
         let session = controller.header().id.clone();
-        let seed = &self.family.seed;
+        let seed = &self.seed;
         if work.inherit {
             let inherited = Inherited {
                 from: seed.header.id.clone(),
@@ -118,7 +121,7 @@ impl Seat {
 
     /// What the agent that runs in the child's session is made from.
     fn prompt(&self, work: &ChildWork) -> Result<(AgentSettings, Prompt), DomainError> {
-        let seed = &self.family.seed;
+        let seed = &self.seed;
         let limits = self.limits.and(work.limits);
         let name = work.agent.as_ref().or(seed.settings.agent.as_ref());
         let entry = name.and_then(|name| seed.registry.agent(name));
@@ -152,7 +155,7 @@ impl Seat {
 
     /// The tools that start children: where there can be none they could only fail.
     fn tools_for_children(&self) -> std::collections::BTreeSet<String> {
-        let registry = &self.family.seed.registry;
+        let registry = &self.seed.registry;
         let starts = |plugin: &str| {
             let plugin = registry.plugin(plugin);
             plugin.is_some_and(|plugin| plugin.info().imports("sessions"))

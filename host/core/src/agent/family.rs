@@ -14,7 +14,7 @@ use crate::plugins::{
     AGENT_CAPABILITY, Assignment, Caller, ChildLimits, ChildReport, ChildStart, ChildState,
     Context, DomainError, ErrorKind, Plugin, SubagentProvider,
 };
-use crate::prompt::PromptOptions;
+use crate::prompt::{Prompt, PromptOptions};
 use crate::provider::Provider;
 use crate::registry::Registry;
 use crate::session::{EndCause, EventData};
@@ -27,7 +27,9 @@ const MAIN: &str = "main";
 
 /// The children of one session.
 pub(crate) struct Family {
-    pub(super) seed: Seed,
+    seed: Mutex<Arc<Seed>>,
+    /// Id of the session.
+    session: String,
     place: Place,
     board: Arc<Board>,
     /// The messages of the turns before the one that runs.
@@ -78,7 +80,8 @@ type Ended = oneshot::Receiver<Result<ChildReport, DomainError>>;
 impl Family {
     pub(super) fn new(seed: Seed, place: Place, board: Arc<Board>) -> Arc<Self> {
         Arc::new(Self {
-            seed,
+            session: seed.header.id.clone(),
+            seed: Mutex::new(Arc::new(seed)),
             place,
             board,
             completed: Mutex::default(),
@@ -86,6 +89,16 @@ impl Family {
             ended: watch::Sender::new(()),
             started: Mutex::default(),
         })
+    }
+
+    /// What children are made from now on: those that run go on as they are.
+    pub(super) fn adopt(&self, seed: Seed) {
+        *locked(&self.seed) = Arc::new(seed);
+    }
+
+    /// What children are made from.
+    pub(super) fn seed(&self) -> Arc<Seed> {
+        Arc::clone(&locked(&self.seed))
     }
 
     /// Where the answers of this session stand in a recording.
@@ -138,7 +151,8 @@ impl Family {
         if locked(&self.running).contains_key(id) {
             return Ok(ChildState::Running);
         }
-        let events = self.seed.store.events(id, 0).await.map_err(unavailable)?;
+        let events = self.seed().store.events(id, 0).await;
+        let events = events.map_err(unavailable)?;
         let mut cause = None;
         let mut report = ChildReport {
             session: id.to_owned(),
@@ -210,20 +224,17 @@ impl Family {
         start: ChildStart,
         attached: bool,
     ) -> Result<(String, Ended), DomainError> {
-        let (provider, plugin) = self
-            .seed
-            .registry
-            .provider(&start.provider)
-            .ok_or_else(|| {
-                let message = format!("there is no subagent provider `{}`", start.provider);
-                DomainError::new(ErrorKind::NotFound, "no-provider", message)
-            })?;
+        let seed = self.seed();
+        let (provider, plugin) = seed.registry.provider(&start.provider).ok_or_else(|| {
+            let message = format!("there is no subagent provider `{}`", start.provider);
+            DomainError::new(ErrorKind::NotFound, "no-provider", message)
+        })?;
         self.check(provider, &start)?;
-        let id = self.seed.surroundings.new_id().ok_or_else(lost)?;
+        let id = seed.surroundings.new_id().ok_or_else(lost)?;
         let cancel = Cancel::new();
         self.take_place(&id, &start.limits, &cancel, attached)?;
         let left = Left(Arc::clone(self), id.clone());
-        let seat = self.seat(&id, &caller, &start, &cancel);
+        let seat = self.seat(&seed, &id, &caller, &start, &cancel);
         let seat = seat.await.map_err(unavailable)?;
         self.board.leave(EventData::ChildStarted {
             child: id.clone(),
@@ -264,14 +275,15 @@ impl Family {
         caller: &Caller,
         seat: &Seat,
     ) -> Result<ChildReport, DomainError> {
-        let context = self.context();
+        let seed = self.seed();
+        let context = seed.context();
         let mut work = plugin.start(assignment, &context, caller);
         let time = seat.limits().time;
         let stopped = tokio::select! {
             biased;
             done = &mut work => Ok(done.map_err(domain_error)),
             () = seat.cancel().cancelled() => Err(cancelled()),
-            () = self.seed.surroundings.wait(time) => {
+            () = seed.surroundings.wait(time) => {
                 seat.cancel().cancel();
                 let message = format!("the child reached its time limit of {} s", time.as_secs());
                 Err(DomainError::new(ErrorKind::Limit, "time", message))
@@ -352,6 +364,7 @@ impl Family {
     /// The child's session, and its place in this family.
     async fn seat(
         self: &Arc<Self>,
+        seed: &Arc<Seed>,
         id: &str,
         caller: &Caller,
         start: &ChildStart,
@@ -359,28 +372,30 @@ impl Family {
     ) -> Result<Arc<Seat>, StoreError> {
         let header = SessionHeader {
             id: id.to_owned(),
-            created: self.seed.surroundings.now(),
-            parent: Some(self.seed.header.id.clone()),
-            ..self.seed.header.clone()
+            created: seed.surroundings.now(),
+            parent: Some(self.session.clone()),
+            ..seed.header.clone()
         };
         let place = Place {
             path: self.child_path(caller.call_id.as_deref().unwrap_or(id)),
             depth: self.place.depth + 1,
         };
         let controller = Controller::start(
-            Arc::clone(&self.seed.store),
+            Arc::clone(&seed.store),
             header,
-            Arc::clone(&self.seed.surroundings),
-            Arc::clone(&self.seed.observer),
+            Arc::clone(&seed.surroundings),
+            Arc::clone(&seed.observer),
         );
         let controller = controller.await?;
-        let family = Arc::clone(self);
+        let (family, seed) = (Arc::clone(self), Arc::clone(seed));
+        let cancel = cancel.clone();
         Ok(Seat::new(
             family,
+            seed,
             controller,
             place,
             start.limits,
-            cancel.clone(),
+            cancel,
         ))
     }
 
@@ -396,13 +411,46 @@ impl Family {
         }
     }
 
+    async fn must_be_ours(&self, id: &str) -> Result<(), DomainError> {
+        let header = self.seed().store.header(id).await.map_err(unavailable)?;
+        let parent = header.and_then(|header| header.parent);
+        if parent.as_deref() == Some(&self.session) {
+            return Ok(());
+        }
+        let message = format!("this session has no child `{id}`");
+        Err(DomainError::new(ErrorKind::NotFound, "no-child", message))
+    }
+}
+
+impl Seed {
+    pub(super) fn of(
+        settings: &AgentSettings,
+        controller: &Controller,
+        registry: &Arc<Registry>,
+        prompt: &Prompt,
+        provider: &Arc<dyn Provider>,
+        permissions: &Permissions,
+    ) -> Self {
+        Self {
+            settings: settings.clone(),
+            registry: Arc::clone(registry),
+            options: prompt.options().clone(),
+            provider: Arc::clone(provider),
+            permissions: permissions.clone(),
+            store: Arc::clone(controller.store()),
+            surroundings: Arc::clone(controller.announcer().shared_surroundings()),
+            observer: Arc::clone(controller.announcer().observer()),
+            header: controller.header().clone(),
+        }
+    }
+
     fn context(&self) -> Context {
         let Seed {
             settings,
             surroundings,
             header,
             ..
-        } = &self.seed;
+        } = self;
         Context {
             agent: settings.agent.clone(),
             model: Some(settings.model.clone()),
@@ -412,16 +460,6 @@ impl Family {
             now: Some(surroundings.now()),
             ..Context::default()
         }
-    }
-
-    async fn must_be_ours(&self, id: &str) -> Result<(), DomainError> {
-        let header = self.seed.store.header(id).await.map_err(unavailable)?;
-        let parent = header.and_then(|header| header.parent);
-        if parent.as_deref() == Some(&self.seed.header.id) {
-            return Ok(());
-        }
-        let message = format!("this session has no child `{id}`");
-        Err(DomainError::new(ErrorKind::NotFound, "no-child", message))
     }
 }
 

@@ -2,12 +2,68 @@
 
 use std::sync::Arc;
 
-use super::Agent;
-use crate::prompt::{Prefix, cache_breaks};
+use super::family::Seed;
+use super::tools::ToolRunner;
+use super::{Agent, AgentSettings, Permissions};
+use crate::prompt::{Prefix, Prompt, cache_breaks};
+use crate::registry::{Registry, ToolEntry};
 use crate::session::{EventData, Generation, LoadedPlugin};
 use crate::store::StoreError;
 
+/// The newest generation there is, for sessions that still run on an older one.
+pub trait Newest: Send + Sync {
+    /// What its plugins own.
+    fn registry(&self) -> Arc<Registry>;
+}
+
 impl Agent {
+    /// Looks at the newest generation before each request: a tool whose subagent provider is gone
+    /// there goes at once.
+    pub fn follow(&mut self, newest: Arc<dyn Newest>) {
+        self.newest = Some(newest);
+    }
+
+    /// Goes on with another generation, from the next run on: other plugins, other words. Calls that
+    /// run, and children, go on with the code that they began with.
+    pub fn adopt(
+        &mut self,
+        settings: AgentSettings,
+        registry: Arc<Registry>,
+        mut prompt: Prompt,
+        permissions: Permissions,
+    ) {
+        prompt.load_tools(&self.controller.state().loaded_tools);
+        prompt.restore(self.controller.tail().cloned());
+        self.family.adopt(Seed::of(
+            &settings,
+            &self.controller,
+            &registry,
+            &prompt,
+            &self.provider,
+            &permissions,
+        ));
+        self.tools = ToolRunner::new(registry, permissions);
+        self.settings = settings;
+        self.prompt = prompt;
+    }
+
+    /// Takes the tools back whose provider is gone: they could only fail.
+    pub(super) fn withdraw_orphans(&mut self) {
+        let Some(newest) = &self.newest else { return };
+        let (ours, newest) = (self.tools.registry(), newest.registry());
+        if Arc::ptr_eq(ours, &newest) {
+            return;
+        }
+        let starts = |entry: &&ToolEntry| {
+            let plugin = ours.plugin(&entry.plugin);
+            plugin.is_some_and(|plugin| plugin.info().imports("sessions"))
+        };
+        let tools = ours.tools().iter().filter(starts);
+        let gone = tools.filter(|entry| newest.tool(&entry.tool.name).is_none());
+        let gone = gone.map(|entry| entry.tool.name.clone()).collect();
+        self.prompt.withdraw_tools(gone);
+    }
+
     /// The generation event when the prefix is not that of the last request, after the cache
     /// break that this is unless the session is new.
     pub(super) async fn changed_prefix(

@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 pub use cancel::Cancel;
 pub use controller::{Controller, Observer};
+pub use generation::Newest;
 pub use permission::{Action, Answer, Asker, BadPattern, Decision, Permissions, Question, Rule};
 pub use requirement::Requirement;
 
@@ -47,6 +48,8 @@ pub struct Agent {
     tools: ToolRunner,
     caller: Caller,
     family: Arc<Family>,
+    provider: Arc<dyn Provider>,
+    newest: Option<Arc<dyn Newest>>,
     head: step::Head,
     gauge: compact::Gauge,
     lookout: watch::Lookout,
@@ -109,17 +112,14 @@ impl Agent {
     ) -> Self {
         prompt.load_tools(&controller.state().loaded_tools);
         prompt.restore(controller.tail().cloned());
-        let seed = Seed {
-            settings: settings.clone(),
-            registry: Arc::clone(&registry),
-            options: prompt.options().clone(),
-            provider: Arc::clone(provider),
-            permissions: permissions.clone(),
-            store: Arc::clone(controller.store()),
-            surroundings: Arc::clone(controller.announcer().shared_surroundings()),
-            observer: Arc::clone(controller.announcer().observer()),
-            header: controller.header().clone(),
-        };
+        let seed = Seed::of(
+            &settings,
+            &controller,
+            &registry,
+            &prompt,
+            provider,
+            &permissions,
+        );
         let family = Family::new(seed, place, Arc::clone(controller.board()));
         let services = Services::of(&controller, Arc::clone(provider), &settings, &family);
         let caller = Caller {
@@ -129,6 +129,8 @@ impl Agent {
         };
         Self {
             family,
+            provider: Arc::clone(provider),
+            newest: None,
             conversation: provider.conversation(),
             tools: ToolRunner::new(registry, permissions),
             head: step::Head::default(),

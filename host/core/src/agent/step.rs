@@ -109,6 +109,7 @@ impl Agent {
         self.controller.record_changes();
         let context = self.context();
         self.take_mail().await?;
+        self.withdraw_orphans();
         self.prompt
             .load_tools(&self.controller.state().loaded_tools);
         let assembled = self.prompt.assemble(&context, &self.caller).await;

@@ -10,6 +10,8 @@ mod held;
 mod offer;
 mod protocol;
 
+use std::path::PathBuf;
+
 use futures::future::BoxFuture;
 use serde::Serialize;
 
@@ -37,6 +39,12 @@ use crate::message::Message;
 pub trait Plugin: Send + Sync {
     /// What is known without running it.
     fn info(&self) -> &PluginInfo;
+
+    /// Files and folders that it was made from: when one of them changes, loading it again may give
+    /// another plugin.
+    fn sources(&self) -> &[PathBuf] {
+        &[]
+    }
 
     /// Everything it contributes in `environment`: a pure function of its settings and the
     /// environment.
@@ -159,6 +167,13 @@ pub struct PluginInfo {
     pub source: String,
     /// Digest of the component's bytes.
     pub digest: Digest,
+    /// Digest of what else it was loaded with: settings, the files they name, grants and limits.
+    /// Comparable within one process.
+    #[serde(skip)]
+    pub configuration: Digest,
+    /// Digest of the folders that its settings name: texts that change by themselves.
+    #[serde(skip)]
+    pub data: Digest,
     /// `raddle:plugin` interfaces it exports, by name.
     pub exports: Vec<String>,
     /// Capabilities it imports, by name (`log`, `workspace`, `wasi:http`, …).

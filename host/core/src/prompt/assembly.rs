@@ -160,6 +160,19 @@ impl Prompt {
         }
     }
 
+    /// Tells no more of these tools from here on, which changes the tool list and nothing else of the
+    /// prefix.
+    pub fn withdraw_tools(&mut self, tools: BTreeSet<String>) {
+        if tools.is_subset(&self.options.without) {
+            return;
+        }
+        self.options.without.extend(tools);
+        self.tools = self.shown().tools(&self.registry);
+        if let Some(prefix) = &mut self.prefix {
+            *prefix = Arc::new(prefix.with_tools(&self.tools));
+        }
+    }
+
     /// Takes over which tail entries the transcript already holds, in their order: from the log
     /// when a session goes on, or what is left of them after a compaction.
     pub fn restore(&mut self, entries: impl IntoIterator<Item = TailEntry>) {

@@ -64,6 +64,8 @@ pub(super) fn build(
             id: id.to_owned(),
             source: format!("test:{id}"),
             digest: Digest::of(id),
+            configuration: Digest::of(""),
+            data: Digest::of(""),
             exports: Vec::new(),
             imports: Vec::new(),
         },
