@@ -13,6 +13,9 @@ use crate::limits::{MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES, MAX_WASM_STACK
 /// memories and tables that so many instances may have, so it never runs out.
 pub(crate) const MAX_INSTANCES: u32 = 256;
 
+/// Of these, as many may wait for children: the others are left to those who work.
+pub(crate) const MAX_WAITING_FOR_CHILDREN: usize = 96;
+
 /// Elements of one pooled table.
 const POOLED_TABLE_ELEMENTS: usize = 100_000;
 

@@ -15,6 +15,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The function with its interface: no two places have the same.
+    pub(crate) const fn name(self) -> (&'static str, &'static str) {
+        (self.interface, self.function)
+    }
+
     /// Before a function is reached: start functions run here.
     pub(crate) const START: Self = Self::new("component", "start");
 

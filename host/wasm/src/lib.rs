@@ -5,6 +5,7 @@
 
 mod bindings;
 mod cache;
+mod conduct;
 mod contract;
 mod contributions;
 mod deadline;

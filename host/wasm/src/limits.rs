@@ -19,6 +19,10 @@ pub struct Limits {
     pub host_calls: usize,
     /// Wall clock, from before its start functions run to the answer.
     pub timeout: Duration,
+    /// Calls that run at the same time, of all sessions together; further ones wait.
+    pub concurrency: usize,
+    /// How often in a row one of its functions may fail before it is called no more.
+    pub strikes: u32,
 }
 
 impl Default for Limits {
@@ -29,6 +33,8 @@ impl Default for Limits {
             output: 1 << 20,
             host_calls: 64 << 20,
             timeout: Duration::from_secs(30),
+            concurrency: 64,
+            strikes: 5,
         }
     }
 }

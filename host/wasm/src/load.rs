@@ -17,8 +17,9 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
 use crate::cache::Cache;
+use crate::conduct::Conduct;
 use crate::contract::{self, Interface, Surface};
-use crate::engine::{self, Allocation, MAX_INSTANCES};
+use crate::engine::{self, Allocation, MAX_INSTANCES, MAX_WAITING_FOR_CHILDREN};
 use crate::exports::Exports;
 use crate::grants::Grants;
 use crate::imports::process::Watcher;
@@ -168,6 +169,7 @@ impl Runtime {
                     variables: settings.environment.clone(),
                     withheld: settings.withheld.clone(),
                     watcher: settings.watcher.clone(),
+                    children: Arc::new(Semaphore::new(MAX_WAITING_FOR_CHILDREN)),
                 }),
                 instances: Arc::new(Semaphore::new(MAX_INSTANCES as usize)),
             }),
@@ -318,6 +320,7 @@ impl Shared {
             exports: Exports::find(&component, &exports).map_err(unlinkable)?,
             component,
             instances: self.instances.clone(),
+            conduct: Conduct::new(&spec.limits),
         };
         let files = check_settings(spec, &component, &surface)?;
         let own_file = match &spec.component {

@@ -31,6 +31,10 @@ impl Plugin for LoadedPlugin {
         &self.info
     }
 
+    fn is_quarantined(&self) -> bool {
+        self.component.conduct.is_quarantined()
+    }
+
     fn sources(&self) -> &[PathBuf] {
         &self.sources
     }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use raddle_core::plugins::{Caller, Fault, LimitKind, PluginError};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout_at;
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::types;
+use crate::conduct::Conduct;
 use crate::deadline::Deadline;
+use crate::engine::MAX_INSTANCES;
 use crate::exports::{Exports, place};
 use crate::fault::{self, Place};
 use crate::imports::{Profile, Purpose, State};
@@ -26,6 +28,7 @@ pub(crate) struct Enterable {
     pub(crate) exports: Exports,
     /// One permit for each instance that may exist.
     pub(crate) instances: Arc<Semaphore>,
+    pub(crate) conduct: Conduct,
 }
 
 /// One instance, from its start to its end. Dropping it, at any time, ends all it does.
@@ -34,11 +37,13 @@ pub(crate) struct Visit<'a> {
     pub(crate) store: Store<State>,
     instance: Instance,
     _permit: SemaphorePermit<'a>,
+    _place: OwnedSemaphorePermit,
 }
 
 /// Turns what goes wrong in a visit into errors, and ends it at its deadline.
 pub(crate) struct Watch<'a> {
     profile: &'a Profile,
+    conduct: &'a Conduct,
     last_words: LastWords,
     deadline: Deadline,
 }
@@ -68,14 +73,18 @@ impl Enterable {
         caller: Caller,
     ) -> Result<Visit<'_>, PluginError> {
         let profile = &self.profile;
-        let permit = self.instances.acquire().await.map_err(|error| {
-            let message = error.to_string();
-            Place::START.error(&profile.id, Fault::Load { message })
-        })?;
         let watch = Watch {
             profile,
+            conduct: &self.conduct,
             last_words: LastWords::default(),
             deadline: Deadline::after(profile.limits.timeout),
+        };
+        let place = self.conduct.enter(&watch.deadline).await;
+        let place = place.map_err(|fault| Place::START.error(&profile.id, fault))?;
+        let permit = timeout_at(watch.deadline.next_look(), self.instances.acquire()).await;
+        let Ok(Ok(permit)) = permit else {
+            let running = MAX_INSTANCES as usize;
+            return Err(Place::START.error(&profile.id, Fault::Busy { running }));
         };
         let state = State::new(
             profile.clone(),
@@ -105,6 +114,7 @@ impl Enterable {
             store,
             instance,
             _permit: permit,
+            _place: place,
         })
     }
 }
@@ -133,6 +143,7 @@ impl Watch<'_> {
             Err(error) => error.weight(),
         };
         self.check_output(place, weight)?;
+        self.conduct.well(place);
         answer.map_err(|error| self.fault(place, Fault::Domain(error.into())))
     }
 
@@ -144,6 +155,7 @@ impl Watch<'_> {
     ) -> Result<T, PluginError> {
         let value = self.bounded(place, call).await?;
         self.check_output(place, value.weight())?;
+        self.conduct.well(place);
         Ok(value)
     }
 
@@ -180,6 +192,9 @@ impl Watch<'_> {
     }
 
     pub(crate) fn fault(&self, place: Place, fault: Fault) -> PluginError {
+        if !matches!(fault, Fault::Domain(_)) {
+            self.conduct.strike(place);
+        }
         place.error(&self.profile.id, fault)
     }
 }

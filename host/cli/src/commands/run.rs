@@ -211,7 +211,14 @@ async fn command(
             for plugin in deployment.registry.plugins() {
                 let info = plugin.info();
                 let exports = info.exports.join(", ");
-                text.push_str(&format!("{:<20} {:<20} {exports}\n", info.id, info.source));
+                let note = match plugin.is_quarantined() {
+                    true => "; quarantined: it kept failing, and is not called any more",
+                    false => "",
+                };
+                text.push_str(&format!(
+                    "{:<20} {:<20} {exports}{note}\n",
+                    info.id, info.source
+                ));
             }
         }
         "/prompt" => {

@@ -276,6 +276,7 @@ fn summary(event: &Event) -> (String, String) {
         EventData::NoteRead { id, revision, .. } => format!("{id} {revision}"),
         EventData::NotesHinted { text, .. } => text.clone(),
         EventData::Compacted(compaction) => compaction.to_string(),
+        EventData::PluginQuarantined { plugin } => plugin.clone(),
         EventData::Inherited(inherited) => {
             let messages = counted(inherited.messages.len(), "message");
             format!("{messages} of {}", inherited.from)

@@ -67,6 +67,12 @@ pub(super) fn limits(mut table: Table<'_>) -> Limits {
     if let Some(output) = table.get("output").and_then(bytes) {
         limits.output = output;
     }
+    if let Some(calls) = table.get("concurrency").and_then(|item| item.count()) {
+        limits.concurrency = calls as usize;
+    }
+    if let Some(strikes) = table.get("strikes").and_then(|item| item.count()) {
+        limits.strikes = strikes;
+    }
     table.close();
     limits
 }

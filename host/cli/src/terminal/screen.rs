@@ -327,6 +327,10 @@ impl Observer for Screen {
                     .wrong(format!("  {tool} is not permitted ({by})"));
                 self.note(state, &line);
             }
+            EventData::PluginQuarantined { plugin } => {
+                let line = format!("[{plugin} kept failing and is not called any more]");
+                self.note(state, &self.style.wrong(line));
+            }
             EventData::Retry { wait_ms, reason } => {
                 let seconds = wait_ms.div_ceil(1000);
                 let reason = shortened(reason, WIDTH);

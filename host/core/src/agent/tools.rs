@@ -428,6 +428,8 @@ fn fault_record(error: &PluginError) -> String {
     match &error.fault {
         Fault::Domain(domain) => wire::error_record(&domain.code, &domain.message),
         Fault::Limit { .. } => wire::error_record("plugin-limit", &error.to_string()),
+        Fault::Quarantined { .. } => wire::error_record("plugin-quarantined", &error.to_string()),
+        Fault::Busy { .. } => wire::error_record("plugin-busy", &error.to_string()),
         _ => wire::error_record("plugin-fault", &error.to_string()),
     }
 }

@@ -26,12 +26,25 @@ pub(super) struct Lookout {
     faults: Vec<RuntimeFault>,
     /// Watchers whose failure was told.
     failed: BTreeSet<String>,
+    /// Plugins whose quarantine was told.
+    quarantined: BTreeSet<String>,
 }
 
 impl Agent {
     /// Lets the watchers look. What they find is left in the letter box.
     pub(super) async fn observe(&mut self, moment: Moment) {
         let registry = Arc::clone(self.tools.registry());
+        for plugin in registry.plugins().iter().filter(|one| one.is_quarantined()) {
+            let id = &plugin.info().id;
+            if self.lookout.quarantined.insert(id.clone()) {
+                let plugin = id.clone();
+                self.controller
+                    .record([EventData::PluginQuarantined { plugin }]);
+                let message = format!("plugin `{id}` kept failing and is not called any more");
+                let id = format!("quarantined-{id}-{}", self.controller.run());
+                self.lookout.fault(id, "quarantined", &message);
+            }
+        }
         let watchers: Vec<_> = registry.watchers().collect();
         let first = !std::mem::replace(&mut self.lookout.looked, true);
         if first && self.controller.was_interrupted() {

@@ -76,6 +76,18 @@ pub enum Fault {
         /// What is wrong.
         message: String,
     },
+    /// It failed so often in a row that it is not called any more.
+    #[error("failed {strikes} times in a row and is not called any more, until it is loaded anew")]
+    Quarantined {
+        /// How often.
+        strikes: u32,
+    },
+    /// As many of its calls run and wait as may.
+    #[error("is busy: {running} calls of it run, and no more can wait")]
+    Busy {
+        /// How many run.
+        running: usize,
+    },
     /// The component could not be loaded or instantiated.
     #[error("{message}")]
     Load {

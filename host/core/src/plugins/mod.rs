@@ -46,6 +46,11 @@ pub trait Plugin: Send + Sync {
         &[]
     }
 
+    /// Whether it failed so often that it is not called any more.
+    fn is_quarantined(&self) -> bool {
+        false
+    }
+
     /// Everything it contributes in `environment`: a pure function of its settings and the
     /// environment.
     fn offer<'a>(

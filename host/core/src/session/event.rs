@@ -264,6 +264,12 @@ pub enum EventData {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// A plugin kept failing and is not called any more, until it is loaded anew.
+    #[serde(rename = "plugin.quarantined")]
+    PluginQuarantined {
+        /// The plugin.
+        plugin: String,
+    },
     /// A call was allowed or denied, by a rule or by the user.
     #[serde(rename = "permission", rename_all = "camelCase")]
     Permission {
@@ -393,7 +399,7 @@ pub enum EndCause {
 
 impl EventData {
     /// Every type there is: what stands under `type`.
-    pub const TYPES: [&'static str; 35] = [
+    pub const TYPES: [&'static str; 36] = [
         "cache.break",
         "checklist.changed",
         "child.ended",
@@ -417,6 +423,7 @@ impl EventData {
         "note.hinted",
         "note.read",
         "permission",
+        "plugin.quarantined",
         "retry",
         "run.ended",
         "run.started",

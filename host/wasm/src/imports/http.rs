@@ -93,7 +93,12 @@ mod tests {
                 ..Grants::default()
             },
             limits: Limits::default(),
-            host: Arc::new(HostEnvironment::default()),
+            host: Arc::new(HostEnvironment {
+                variables: std::collections::BTreeMap::new(),
+                withheld: Vec::new(),
+                watcher: None,
+                children: Arc::new(tokio::sync::Semaphore::new(1)),
+            }),
         }))
     }
 

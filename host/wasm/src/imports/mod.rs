@@ -53,7 +53,7 @@ pub(crate) struct Profile {
 }
 
 /// What programs get of the host.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct HostEnvironment {
     /// Its environment variables.
     pub(crate) variables: BTreeMap<String, OsString>,
@@ -61,6 +61,8 @@ pub(crate) struct HostEnvironment {
     pub(crate) withheld: Vec<String>,
     /// What ends them when the host is killed.
     pub(crate) watcher: Option<process::Watcher>,
+    /// One permit for each call that may wait for a child.
+    pub(crate) children: Arc<tokio::sync::Semaphore>,
 }
 
 /// Why an instance runs.

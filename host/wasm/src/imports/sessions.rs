@@ -19,8 +19,11 @@ impl sessions::Host for State {
         child: sessions::Child,
     ) -> wasmtime::Result<Result<sessions::Report, types::Error>> {
         self.charge(child.weight())?;
-        let report = match self.child(child) {
-            Ok((session, start)) => {
+        let host = Arc::clone(&self.profile.host);
+        let waiting = host.children.try_acquire().map_err(|_| crowded());
+        let started = waiting.and_then(|waiting| Ok((waiting, self.child(child)?)));
+        let report = match started {
+            Ok((_waiting, (session, start))) => {
                 let _held = self.deadline.hold();
                 session.delegate(self.caller.clone(), start).await
             }
@@ -77,11 +80,11 @@ impl sessions::Host for State {
         work: sessions::Work,
     ) -> wasmtime::Result<Result<sessions::Report, types::Error>> {
         self.charge(work.weight())?;
-        let report = match self
-            .child_limits()
-            .and_then(|limits| Ok((limits, self.seat()?)))
-        {
-            Ok((limits, seat)) => {
+        let host = Arc::clone(&self.profile.host);
+        let waiting = host.children.try_acquire().map_err(|_| crowded());
+        let seated = waiting.and_then(|waiting| Ok((waiting, self.child_limits()?, self.seat()?)));
+        let report = match seated {
+            Ok((_waiting, limits, seat)) => {
                 let _held = self.deadline.hold();
                 let work = ChildWork {
                     prompt: work.prompt,
@@ -137,6 +140,11 @@ impl State {
         }
         answer(report)
     }
+}
+
+fn crowded() -> DomainError {
+    let message = "too many sessions of this host have children just now";
+    DomainError::new(ErrorKind::Limit, "crowded", message)
 }
 
 fn report_out(report: ChildReport) -> sessions::Report {

@@ -10,6 +10,7 @@
 
 mod cache;
 mod capabilities;
+mod conduct;
 mod contributing;
 mod folder;
 mod grants;
