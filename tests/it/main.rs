@@ -10,6 +10,7 @@ mod architecture;
 mod cases;
 mod compaction;
 mod components;
+mod containment;
 mod injections;
 mod knowledge;
 mod licences;

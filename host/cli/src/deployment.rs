@@ -1,6 +1,8 @@
 //! From a config to what can run: the one place where store, runtime, provider and registry are
 //! wired together.
 
+mod findings;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +14,9 @@ use raddle_core::prompt::{Prompt, PromptOptions};
 use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
 use raddle_core::store::Store;
 use raddle_store::SqliteStore;
-use raddle_wasm::{ComponentSource, LoadFault, LoadReason, PluginSpec, Runtime, RuntimeSettings};
+use raddle_wasm::grants::Sandbox;
+use raddle_wasm::imports::process;
+use raddle_wasm::{ComponentSource, PluginSpec, Runtime, RuntimeSettings};
 use serde_json::Value;
 
 use crate::config::{self, BASE, Config, Source, Variant};
@@ -21,9 +25,10 @@ use crate::folders;
 use crate::live;
 use crate::model;
 use crate::programs;
-use crate::report::{Finding, did_you_mean, in_order, listed};
+use crate::report::{Finding, did_you_mean, in_order};
 use crate::standard;
 use crate::terminal::CompileProgress;
+use findings::{agent, load_finding, registry_finding, rules, skill_faults, unknown_plugins};
 
 /// A deployment whose plugins are loaded and agree with each other.
 pub(crate) struct Deployment {
@@ -48,6 +53,15 @@ pub(crate) struct LeftOut {
     pub(crate) plugin: String,
     /// Everything that is wrong with it.
     pub(crate) faults: Vec<Finding>,
+}
+
+/// A plugin whose programs the system does not hold to their grant.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct Unsandboxed {
+    /// Its id.
+    pub(crate) plugin: String,
+    /// Why.
+    pub(crate) reason: String,
 }
 
 /// What loading a deployment showed.
@@ -120,6 +134,16 @@ pub(crate) async fn examine(
         faults: gathering.faults,
         rules,
     })
+}
+
+impl std::fmt::Display for Unsandboxed {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { plugin, reason } = self;
+        write!(
+            formatter,
+            "not sandboxed: the programs of `{plugin}` may do whatever you may: {reason}"
+        )
+    }
 }
 
 impl Deployment {
@@ -264,6 +288,23 @@ impl Deployment {
     }
 }
 
+/// The plugins whose programs may do whatever the user may.
+pub(crate) fn unsandboxed(config: &Config) -> Vec<Unsandboxed> {
+    let support = process::support();
+    let reason = |sandbox| match (sandbox, &support) {
+        (Sandbox::Off, _) => Some("its grant says so".to_owned()),
+        (Sandbox::Try, Err(error)) => Some(error.to_string()),
+        _ => None,
+    };
+    let plugins = config.plugins.iter().filter_map(|plugin| {
+        Some(Unsandboxed {
+            plugin: plugin.id.clone(),
+            reason: reason(plugin.grants.process.as_ref()?.sandbox)?,
+        })
+    });
+    plugins.collect()
+}
+
 /// What the host itself supplies to plugins.
 fn environment(config: &Config) -> Environment {
     let deferred = (!config.deferred.is_empty()).then(|| Fact {
@@ -274,29 +315,6 @@ fn environment(config: &Config) -> Environment {
         facts: deferred.into_iter().collect(),
         ..Environment::default()
     }
-}
-
-/// Skills that the config names and no plugin has.
-fn skill_faults(config: &Config, registry: &Registry) -> Vec<Finding> {
-    let fault = |path: &[&str], name: &str| {
-        let known = registry.skills().map(|skill| skill.name.as_str());
-        let hint = did_you_mean(name, known);
-        let message = format!("no plugin has the skill `{name}`{hint}");
-        config.finding(path, message)
-    };
-    let is_missing = |name: &str| registry.skill_owner(name).is_none();
-    let mut faults = Vec::new();
-    for variant in &config.variants {
-        for name in variant.preload.iter().filter(|name| is_missing(name)) {
-            faults.push(fault(&["variants", &variant.name, "preload"], name));
-        }
-    }
-    for requirement in &config.requirements {
-        if is_missing(&requirement.skill) {
-            faults.push(fault(&["skill", "rule"], &requirement.skill));
-        }
-    }
-    faults
 }
 
 /// The file that holds the sessions of a deployment, else that in the user's data folder.
@@ -434,94 +452,5 @@ fn blamed(fault: &RegistryFault) -> Option<&str> {
             Some(second)
         }
         fault => fault.plugin(),
-    }
-}
-
-fn unknown_plugins(config: &Config, without: &[String]) -> Vec<String> {
-    let known: BTreeSet<&str> = config
-        .plugins
-        .iter()
-        .map(|plugin| plugin.id.as_str())
-        .collect();
-    without
-        .iter()
-        .filter(|id| !known.contains(id.as_str()))
-        .map(|id| {
-            let hint = did_you_mean(id, known.iter().copied());
-            format!("--without {id}: there is no such plugin{hint}")
-        })
-        .collect()
-}
-
-fn rules(config: &Config, faults: &mut Vec<Finding>) -> Vec<Rule> {
-    let mut rules = Vec::new();
-    for (index, rule) in config.permissions.iter().enumerate() {
-        let argument = rule.argument.as_deref().zip(rule.pattern.as_deref());
-        match Rule::new(&rule.tool, argument, rule.action) {
-            Ok(rule) => rules.push(rule),
-            Err(error) => {
-                let key = if error.pattern == rule.tool {
-                    "tool"
-                } else {
-                    "match"
-                };
-                let path = ["permission", "rule", &index.to_string(), key];
-                faults.push(config.finding(&path, error.to_string()));
-            }
-        }
-    }
-    rules
-}
-
-fn load_finding(config: &Config, fault: &LoadFault) -> Finding {
-    let mut path = vec!["plugins", &fault.plugin];
-    match &fault.reason {
-        LoadReason::Setting { key, .. } | LoadReason::SettingFile { key, .. } => {
-            path.push("settings");
-            path.extend(key.split('.'));
-        }
-        LoadReason::NoSettings { .. } => path.push("settings"),
-        LoadReason::Memory { .. } => path.extend(["limits", "memory"]),
-        LoadReason::NotGranted { .. } => {}
-        _ => path.push("source"),
-    }
-    config.finding(&path, fault.to_string())
-}
-
-fn registry_finding(config: &Config, fault: &RegistryFault) -> Finding {
-    match fault {
-        RegistryFault::UnknownOrderedTool { .. } | RegistryFault::OrderedTwice { .. } => {
-            config.finding(&["tools", "order"], fault.to_string())
-        }
-        RegistryFault::Duplicate { second, .. } => {
-            config.finding(&["plugins", second], fault.to_string())
-        }
-        _ => match fault.plugin() {
-            Some(plugin) => config.finding(&["plugins", plugin], fault.to_string()),
-            None => config.finding(&["plugins"], fault.to_string()),
-        },
-    }
-}
-
-/// The agent that the config names, else the only one there is.
-fn agent(config: &Config, registry: &Registry) -> Result<Option<String>, Finding> {
-    let agents = registry.agents().iter();
-    let names: Vec<&str> = agents.map(|entry| entry.agent.name.as_str()).collect();
-    match (&config.agent, names.as_slice()) {
-        (Some(wanted), names) if names.contains(&wanted.as_str()) => Ok(Some(wanted.clone())),
-        (Some(wanted), names) => {
-            let hint = did_you_mean(wanted, names.iter().copied());
-            let message = format!("no plugin offers the agent `{wanted}`{hint}");
-            Err(config.finding(&["agent", "default"], message))
-        }
-        (None, []) => Ok(None),
-        (None, [only]) => Ok(Some((*only).to_owned())),
-        (None, several) => Err(config.finding(
-            &["agent"],
-            format!(
-                "there are several agents, {}: write `[agent] default = …` to choose one",
-                listed(several)
-            ),
-        )),
     }
 }

@@ -38,9 +38,10 @@ pub struct WorkspaceGrant {
 }
 
 /// A directory of a grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Directory {
     /// The calling session's directory: `"<session>"` in the deployment.
+    #[default]
     Session,
     /// An absolute path.
     Path(PathBuf),
@@ -56,7 +57,7 @@ pub enum Access {
 }
 
 /// What the `process` import may run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessGrant {
     /// Names of programs, found on the host's path, or absolute paths.
     pub programs: Vec<String>,
@@ -64,6 +65,24 @@ pub struct ProcessGrant {
     pub directory: Directory,
     /// Names of the host's environment variables that are passed on, beyond the harmless ones.
     pub environment: Vec<String>,
+    /// Where they may change files, beside that folder and the one for temporary files.
+    pub write: Vec<Directory>,
+    /// Whether they may use the network.
+    pub network: bool,
+    /// Whether they are held to all of this by the system.
+    pub sandbox: Sandbox,
+}
+
+/// Whether the system holds programs to their grant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Where it can.
+    #[default]
+    Try,
+    /// Or they do not run.
+    Require,
+    /// They may do whatever the user may.
+    Off,
 }
 
 /// A host that `wasi:http` may reach.

@@ -21,7 +21,7 @@ use crate::conduct::Conduct;
 use crate::contract::{self, Interface, Surface};
 use crate::engine::{self, Allocation, MAX_INSTANCES, MAX_WAITING_FOR_CHILDREN};
 use crate::exports::Exports;
-use crate::grants::Grants;
+use crate::grants::{Grants, Sandbox};
 use crate::imports::process::Watcher;
 use crate::imports::{self, HostEnvironment, Profile, State};
 use crate::limits::Limits;
@@ -294,6 +294,14 @@ impl Shared {
         let surface = Surface::of(&component);
         let mut faults = contract::faults(&component, &surface, &spec.grants);
         faults.extend(memory_fault(&component, &spec.limits));
+        let process = spec.grants.process.as_ref();
+        if process.is_some_and(|process| process.sandbox == Sandbox::Require)
+            && let Err(error) = imports::process::support()
+        {
+            faults.push(LoadReason::NoSandbox {
+                message: error.to_string(),
+            });
+        }
         if !faults.is_empty() {
             return Err(faults);
         }

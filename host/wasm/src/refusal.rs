@@ -64,6 +64,12 @@ pub enum LoadReason {
         /// The line to add under `[plugins.ID]`.
         line: &'static str,
     },
+    /// Its programs must be held to their grant, and cannot be.
+    #[error("requires a sandbox for its programs, and this machine has none: {message}")]
+    NoSandbox {
+        /// Why.
+        message: String,
+    },
     /// It imports what no host function stands behind.
     #[error("imports {interface}, which is not served; served are {served}")]
     UnknownImport {

@@ -14,6 +14,7 @@ async fn bash(programs: &[&str], settings: Value) -> Bench {
             programs: programs.iter().map(|name| (*name).to_owned()).collect(),
             directory: Directory::Session,
             environment: Vec::new(),
+            ..ProcessGrant::default()
         }),
         ..Grants::default()
     };

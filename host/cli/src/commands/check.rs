@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Place;
 use crate::config::{self, Config};
-use crate::deployment::{Examined, LeftOut, examine, runtime};
+use crate::deployment::{Examined, LeftOut, Unsandboxed, examine, runtime, unsandboxed};
 use crate::failure::Failure;
 use crate::model;
 use crate::report::{Finding, counted, did_you_mean, in_order};
@@ -22,6 +22,8 @@ struct Report {
     findings: Vec<Finding>,
     /// `optional` plugins that did not load.
     left_out: Vec<LeftOut>,
+    /// Plugins whose programs this machine does not hold to their grant.
+    unsandboxed: Vec<Unsandboxed>,
     /// Ids of the loaded plugins.
     plugins: Vec<String>,
     /// Names of the tools, in the order they are sent.
@@ -40,7 +42,7 @@ pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
         .faults
         .extend(restated_facts(&config, &examined).await);
     examined.faults.extend(idle_rules(&config, &examined));
-    let report = Report::of(examined);
+    let report = Report::of(examined, unsandboxed(&config));
     if json {
         print_json(&report)?;
     } else if report.good {
@@ -116,12 +118,13 @@ fn is_about_absence(problem: &Problem) -> bool {
 }
 
 impl Report {
-    fn of(examined: Examined) -> Self {
+    fn of(examined: Examined, unsandboxed: Vec<Unsandboxed>) -> Self {
         let registry = examined.registry.as_ref();
         Self {
             good: examined.faults.is_empty(),
             findings: in_order(examined.faults),
             left_out: examined.left_out,
+            unsandboxed,
             plugins: registry.map_or_else(Vec::new, |registry| {
                 let plugins = registry.plugins().iter();
                 plugins.map(|plugin| plugin.info().id.clone()).collect()
@@ -135,6 +138,9 @@ impl Report {
 
     fn summary(&self, config: &Config) -> String {
         let mut text = String::new();
+        for unsandboxed in &self.unsandboxed {
+            text.push_str(&format!("{unsandboxed}\n"));
+        }
         for left_out in &self.left_out {
             for fault in &left_out.faults {
                 text.push_str(&format!("left out: {fault}\n"));

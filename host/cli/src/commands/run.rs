@@ -11,7 +11,7 @@ use raddle_core::store::SessionHeader;
 use super::Place;
 use crate::arguments::RunArguments;
 use crate::conversation::{Conversation, Sessions, finish};
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, unsandboxed};
 use crate::failure::Failure;
 use crate::live::{Live, News};
 use crate::model::Link;
@@ -268,6 +268,13 @@ fn welcome(deployment: &Deployment, link: &Link) {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     notice(format!("{} {}", style.strong("raddle"), parts.join(" · ")));
+    for unsandboxed in unsandboxed(&deployment.config) {
+        tracing::warn!(
+            plugin = unsandboxed.plugin,
+            "its programs are not sandboxed"
+        );
+        notice(style.wrong(unsandboxed));
+    }
     for left_out in &deployment.left_out {
         for fault in &left_out.faults {
             notice(style.faint(format!("left out: {fault}")));

@@ -7,7 +7,7 @@ use raddle_core::plugins::ChildLimits;
 
 use raddle_wasm::Limits;
 use raddle_wasm::grants::{
-    Access, Directory, Grants, HttpHost, ModelGrant, ProcessGrant, WorkspaceGrant,
+    Access, Directory, Grants, HttpHost, ModelGrant, ProcessGrant, Sandbox, WorkspaceGrant,
 };
 
 use super::reader::{Item, Table};
@@ -137,11 +137,25 @@ fn process(mut table: Table<'_>, base: &Path) -> Option<ProcessGrant> {
         Some(name.to_owned())
     });
     let environment = environment.collect();
+    let write = table.get("write").and_then(|item| item.list());
+    let write = write.unwrap_or_default();
+    let write = write.iter().filter_map(|item| directory(item, base));
+    let write = write.collect();
+    let network = table.get("network").and_then(|item| item.boolean());
+    let choices = [
+        ("off", Sandbox::Off),
+        ("require", Sandbox::Require),
+        ("try", Sandbox::Try),
+    ];
+    let sandbox = table.get("sandbox").and_then(|item| item.choice(&choices));
     table.close();
     Some(ProcessGrant {
         programs,
         directory: cwd?,
         environment,
+        write,
+        network: network.unwrap_or_default(),
+        sandbox: sandbox.unwrap_or_default(),
     })
 }
 

@@ -1,19 +1,19 @@
 //! The granted imports, `workspace` and `process`: from the contract's types to what does the
 //! work, for the calling session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_core::plugins::{DomainError, ErrorKind, Fact, Progress, SessionServices};
 
 use super::holdings::Holdings;
-use super::process::{Command, Permissions, Processes};
+use super::process::{self as programs, Command, Permissions, Policy, Processes};
 use super::services::answer;
 use super::workspace::{Folder, Item, Node, Workspace};
 use super::{Profile, State};
 use crate::bindings::{process, types, workspace};
-use crate::grants::{Access, Directory};
+use crate::grants::{Access, Directory, ProcessGrant, Sandbox};
 
 impl workspace::Host for State {
     async fn read(
@@ -191,9 +191,11 @@ impl State {
             let grant = grants.process.as_ref().ok_or_else(|| {
                 DomainError::new(ErrorKind::Denied, "not-granted", "no program is granted")
             })?;
+            let directory = resolve(&grant.directory, &*session)?;
             Ok(Permissions {
+                policy: policy(grant, &directory, &*session)?,
                 programs: grant.programs.clone(),
-                directory: resolve(&grant.directory, &*session)?,
+                directory,
                 environment: grant.environment.clone(),
                 withheld: host.withheld.clone(),
                 host_environment: host.variables.clone(),
@@ -245,6 +247,29 @@ impl State {
             omitted: u32::try_from(completed.omitted).unwrap_or(u32::MAX),
         })
     }
+}
+
+/// What the programs of a grant are held to. Where this machine cannot hold them, and need not, that
+/// was said when the deployment was loaded.
+fn policy(
+    grant: &ProcessGrant,
+    directory: &Path,
+    session: &dyn SessionServices,
+) -> Result<Option<Policy>, DomainError> {
+    let is_held = match grant.sandbox {
+        Sandbox::Off => false,
+        Sandbox::Try => programs::support().is_ok(),
+        Sandbox::Require => true,
+    };
+    if !is_held {
+        return Ok(None);
+    }
+    let mut write = vec![directory.to_path_buf(), std::env::temp_dir()];
+    for folder in &grant.write {
+        write.push(resolve(folder, session)?);
+    }
+    let network = grant.network;
+    Ok(Some(Policy { write, network }))
 }
 
 fn holdings(session: &dyn SessionServices) -> Result<&Holdings, DomainError> {

@@ -165,6 +165,7 @@ fn programs() -> Grants {
             programs: vec!["sh".to_owned()],
             directory: Directory::Session,
             environment: Vec::new(),
+            ..ProcessGrant::default()
         }),
         ..Grants::default()
     }

@@ -127,6 +127,7 @@ async fn a_component_that_has_the_whole_contract_loads() {
             programs: vec!["true".to_owned()],
             directory: Directory::Session,
             environment: Vec::new(),
+            ..ProcessGrant::default()
         }),
         ..Grants::default()
     };

@@ -4,6 +4,7 @@ mod cases;
 mod ending;
 mod output;
 mod permissions;
+mod sandbox;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -91,6 +92,7 @@ fn permissions(folder: &Path) -> Permissions {
         withheld: Vec::new(),
         host_environment: BTreeMap::from([("PATH".to_owned(), std::env::var_os("PATH").unwrap())]),
         watcher: None,
+        policy: None,
     }
 }
 

@@ -267,6 +267,7 @@ async fn an_ungranted_import_names_the_line_to_add() {
             programs: vec!["true".to_owned()],
             directory: Directory::Session,
             environment: Vec::new(),
+            ..ProcessGrant::default()
         }),
         ..Grants::default()
     };

@@ -10,6 +10,9 @@
 //! future is dropped, everything it started is ended, wherever it went; and likewise when this
 //! process is killed, if there is a [`Watcher`].
 //!
+//! Where there is a [`Policy`], it changes files only in granted folders, and has no network that is not
+//! granted.
+//!
 //! Linux only: pidfds, `/proc`, memfds.
 
 mod capture;
@@ -18,6 +21,7 @@ mod launch;
 mod ledger;
 mod mark;
 mod program;
+mod sandbox;
 mod spawn;
 mod tree;
 mod watcher;
@@ -25,7 +29,6 @@ mod watcher;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use raddle_core::plugins::{DomainError, ErrorKind, Fact};
@@ -33,7 +36,8 @@ use tokio::time::timeout;
 
 use self::capture::Outputs;
 use self::environment::Environment;
-use self::spawn::Order;
+pub use self::sandbox::{NoSandbox, Policy, support};
+use self::spawn::{Order, Starter};
 use self::tree::{Status, Which};
 pub use self::watcher::{Watcher, watch};
 use super::workspace::{Anchors, Folder, Folders, Link, Missing};
@@ -65,6 +69,8 @@ pub struct Permissions {
     pub host_environment: BTreeMap<String, OsString>,
     /// What ends programs when this process is killed. One is started, with the first program.
     pub watcher: Option<Watcher>,
+    /// What they are held to; nothing without it.
+    pub policy: Option<Policy>,
 }
 
 /// Runs programs for one plugin in one session.
@@ -73,7 +79,7 @@ pub struct Processes {
     programs: Vec<String>,
     folders: Folders,
     environment: Environment,
-    watcher: Option<Arc<Watcher>>,
+    starter: Starter,
 }
 
 /// A program to run.
@@ -123,7 +129,8 @@ impl Processes {
     /// Opens the granted directory, unless `anchors` has it already.
     ///
     /// # Errors
-    /// `unavailable` when the directory cannot be opened.
+    /// `unavailable` when the directory cannot be opened, or the policy cannot be held: code
+    /// `sandbox`.
     pub fn open(anchors: &Anchors, permissions: &Permissions) -> Result<Self, DomainError> {
         let folder = Folder {
             path: permissions.directory.clone(),
@@ -133,7 +140,7 @@ impl Processes {
             programs: permissions.programs.clone(),
             folders: Folders::open(anchors, &permissions.directory, &[folder])?,
             environment: Environment::new(permissions),
-            watcher: permissions.watcher.clone().map(Arc::new),
+            starter: Starter::open(permissions.policy.clone(), permissions.watcher.clone())?,
         })
     }
 
@@ -151,7 +158,9 @@ impl Processes {
         live: Option<Live<'_>>,
     ) -> Result<Completed, DomainError> {
         let (order, mut outputs) = self.prepare(command, live)?;
-        let mut tree = spawn::spawn(order)
+        let mut tree = self
+            .starter
+            .start(order)
             .await
             .map_err(|error| spawn::failure(&command.program, &error))?;
         let limit = command.timeout.unwrap_or(Duration::MAX);
@@ -218,16 +227,7 @@ impl Processes {
         let input = program::input(&command.input).map_err(no_streams)?;
         let (outputs, written) =
             Outputs::open(command.max_output, command.merge, live).map_err(no_streams)?;
-        let watcher = self.watcher.clone();
-        let order = Order::new(
-            &path,
-            command,
-            &environment,
-            folder,
-            input,
-            written,
-            watcher,
-        )?;
+        let order = Order::new(&path, command, &environment, folder, input, written)?;
         Ok((order, outputs))
     }
 }

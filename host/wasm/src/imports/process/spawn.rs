@@ -3,8 +3,9 @@
 //! `posix_spawn` shares the host's memory with the child until it runs the program; a fork, which
 //! the standard library falls back to for a new session, copies the page tables first and costs
 //! several times as much in a process of this size. `posix_spawn` has no portable way to set the
-//! folder, though. So one thread with a current folder of its own starts all programs; the child
-//! inherits it, by handle.
+//! folder, though. So threads with a current folder of their own start the programs; the child inherits
+//! it, by handle, and whatever else holds the thread: one for each [`Policy`] of a session, and one for
+//! all programs without.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -24,7 +25,7 @@ use super::capture::Written;
 use super::environment::Variables;
 use super::launch::Launch;
 use super::tree::Tree;
-use super::{Command, Watcher, ledger, mark};
+use super::{Command, Policy, Watcher, ledger, mark};
 
 /// Everything the starting thread needs.
 #[derive(Debug)]
@@ -38,8 +39,16 @@ pub(super) struct Order {
     number: u64,
     /// As it stands in the environment.
     mark: String,
-    /// Started with the first program.
-    watcher: Option<Arc<Watcher>>,
+}
+
+/// Where programs are started.
+#[derive(Debug, Clone)]
+pub(super) struct Starter(mpsc::Sender<Job>);
+
+#[derive(Debug)]
+enum Job {
+    Start(Box<Order>, oneshot::Sender<io::Result<Tree>>),
+    Watch(Watcher),
 }
 
 impl Order {
@@ -50,7 +59,6 @@ impl Order {
         folder: Arc<OwnedFd>,
         input: OwnedFd,
         written: Written,
-        watcher: Option<Arc<Watcher>>,
     ) -> Result<Self, DomainError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -77,19 +85,53 @@ impl Order {
             written,
             number,
             mark,
-            watcher,
         })
     }
 }
 
-/// Starts a program. When the future is dropped meanwhile, the program is ended.
-pub(super) async fn spawn(order: Order) -> io::Result<Tree> {
-    let (answer, answered) = oneshot::channel();
-    let gone = |_| io::Error::other("the starting thread is gone");
-    starter()?
-        .send((order, answer))
-        .map_err(|_| io::Error::other("the starting thread is gone"))?;
-    answered.await.map_err(gone)?
+impl Starter {
+    /// The thread that holds to `policy`, or the one that all programs without one share. The
+    /// `watcher` is started once, where nothing holds it.
+    pub(super) fn open(
+        policy: Option<Policy>,
+        watcher: Option<Watcher>,
+    ) -> Result<Self, DomainError> {
+        let unheld = unheld().map_err(|error| unavailable(&error.to_string()))?;
+        if let Some(watcher) = watcher {
+            // It goes only with the process.
+            drop(unheld.send(Job::Watch(watcher)));
+        }
+        let Some(policy) = policy else {
+            return Ok(Self(unheld));
+        };
+        let (held, taken_on) = std::sync::mpsc::channel();
+        let jobs = thread(move || {
+            let taken = policy.take_on();
+            let holds = taken.is_ok();
+            drop(held.send(taken));
+            holds
+        });
+        let jobs = jobs.map_err(|error| unavailable(&error.to_string()))?;
+        match taken_on.recv() {
+            Ok(Ok(())) => Ok(Self(jobs)),
+            Ok(Err(error)) => Err(unavailable(&error.to_string())),
+            Err(_) => Err(unavailable("the starting thread is gone")),
+        }
+    }
+
+    /// Starts a program. When the future is dropped meanwhile, the program is ended.
+    pub(super) async fn start(&self, order: Order) -> io::Result<Tree> {
+        let (answer, answered) = oneshot::channel();
+        let gone = || io::Error::other("the starting thread is gone");
+        let job = Job::Start(Box::new(order), answer);
+        self.0.send(job).map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+}
+
+fn unavailable(message: &str) -> DomainError {
+    let message = format!("programs cannot be started: {message}");
+    DomainError::new(ErrorKind::Unavailable, "sandbox", message)
 }
 
 /// What to tell a plugin about a program that could not be started or watched.
@@ -106,36 +148,44 @@ pub(super) fn failure(program: &str, error: &io::Error) -> DomainError {
     DomainError::new(kind, code, format!("program {program:?}: {error}"))
 }
 
-type Job = (Order, oneshot::Sender<io::Result<Tree>>);
-
-fn starter() -> io::Result<mpsc::Sender<Job>> {
-    static STARTER: OnceLock<Option<mpsc::Sender<Job>>> = OnceLock::new();
-    STARTER
-        .get_or_init(|| {
-            let (jobs, queue) = mpsc::channel::<Job>();
-            std::thread::Builder::new()
-                .name("raddle-spawn".to_owned())
-                .stack_size(256 * 1024)
-                .spawn(move || {
-                    // Some container rules forbid this; then a shell changes the folder.
-                    let own_folder = nix::sched::unshare(CloneFlags::CLONE_FS).is_ok();
-                    let inherited = inherited();
-                    let mut watched = false;
-                    for (mut order, answer) in queue {
-                        let watcher = order.watcher.take().filter(|_| !watched);
-                        // Nobody waits any more: the tree that comes back ends when it is dropped.
-                        drop(answer.send(start(order, own_folder, &inherited)));
-                        if let Some(watcher) = watcher {
-                            watched = true;
-                            start_watcher(&watcher, &inherited);
-                        }
-                    }
-                })
-                .ok()
-                .map(|_| jobs)
-        })
+/// The thread that all programs share which nothing holds.
+fn unheld() -> io::Result<mpsc::Sender<Job>> {
+    static UNHELD: OnceLock<Option<mpsc::Sender<Job>>> = OnceLock::new();
+    UNHELD
+        .get_or_init(|| thread(|| true).ok())
         .clone()
         .ok_or_else(|| io::Error::other("no thread to start programs on"))
+}
+
+/// A thread that starts programs for as long as somebody can ask it to, once it is `ready`.
+fn thread(ready: impl FnOnce() -> bool + Send + 'static) -> io::Result<mpsc::Sender<Job>> {
+    let (jobs, queue) = mpsc::channel::<Job>();
+    std::thread::Builder::new()
+        .name("raddle-spawn".to_owned())
+        .stack_size(256 * 1024)
+        .spawn(move || {
+            // Some container rules forbid this; then a shell changes the folder.
+            let own_folder = nix::sched::unshare(CloneFlags::CLONE_FS).is_ok();
+            let inherited = inherited();
+            let mut watched = false;
+            if !ready() {
+                return;
+            }
+            for job in queue {
+                match job {
+                    // Nobody waits any more: the tree that comes back ends when it is dropped.
+                    Job::Start(order, answer) => {
+                        drop(answer.send(start(*order, own_folder, &inherited)));
+                    }
+                    Job::Watch(watcher) if !watched => {
+                        watched = true;
+                        start_watcher(&watcher, &inherited);
+                    }
+                    Job::Watch(_) => {}
+                }
+            }
+        })?;
+    Ok(jobs)
 }
 
 /// Starts a program. With `own_folder`, this thread's current folder is its own to change.
@@ -253,7 +303,6 @@ mod tests {
             Arc::new(folder),
             input,
             written,
-            None,
         )?;
         let _ended_on_drop = start(order, false, &[])?;
         let mut output = String::new();

@@ -209,6 +209,7 @@ async fn the_environment_holds_what_is_harmless_and_what_is_granted() {
                 .map(|(name, value)| (name.to_owned(), OsString::from(value)))
                 .into(),
             watcher: None,
+            policy: None,
         },
     )
     .unwrap();
