@@ -1,6 +1,9 @@
 //! A deployment under a running session: watched, and replaced by a new generation when it has
 //! changed and is good.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
