@@ -35,8 +35,13 @@ pub(crate) struct Live {
 /// What became of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum News {
-    /// A new generation is there; what is new about it.
-    Ready(Vec<String>),
+    /// A new generation is there.
+    Ready {
+        /// What is new about it for sessions that run.
+        changes: Vec<String>,
+        /// Plugins whose folders hold other texts: their sessions keep their prompt.
+        texts: Vec<String>,
+    },
     /// What is there now is bad, for these reasons: the generation before goes on.
     Refused(Vec<String>),
 }
@@ -142,12 +147,12 @@ impl Live {
         let before = self.current();
         match again(&before).await {
             Ok(next) => {
-                let changes = changes(&before, &next);
-                if changes.is_empty() {
+                let (changes, texts) = changes(&before, &next);
+                if changes.is_empty() && texts.is_empty() {
                     return None;
                 }
                 *locked(&self.current) = Arc::new(next);
-                Some(News::Ready(changes))
+                Some(News::Ready { changes, texts })
             }
             Err(failure) => {
                 let reasons = failure.to_string();
@@ -205,26 +210,25 @@ async fn again(before: &Deployment) -> Result<Deployment, Failure> {
     Deployment::load_after(config, before).await
 }
 
-/// What is new about a generation, a line for each.
-fn changes(before: &Deployment, next: &Deployment) -> Vec<String> {
-    let known = |deployment: &Deployment| -> BTreeMap<String, [Digest; 3]> {
+/// What is new about a generation, and the plugins of which only the folders of texts are.
+fn changes(before: &Deployment, next: &Deployment) -> (Vec<String>, Vec<String>) {
+    let known = |deployment: &Deployment| -> BTreeMap<String, ([Digest; 2], Digest)> {
         let plugins = deployment.registry.plugins().iter();
         plugins
             .map(|plugin| {
                 let info = plugin.info();
-                (
-                    info.id.clone(),
-                    [info.digest, info.configuration, info.data],
-                )
+                let code = [info.digest, info.configuration];
+                (info.id.clone(), (code, info.data))
             })
             .collect()
     };
     let (old, new) = (known(before), known(next));
-    let mut changes = Vec::new();
-    for (id, digests) in &new {
+    let (mut changes, mut texts) = (Vec::new(), Vec::new());
+    for (id, (code, data)) in &new {
         match old.get(id) {
             None => changes.push(format!("`{id}` is new")),
-            Some(known) if known != digests => changes.push(format!("`{id}` changed")),
+            Some((known, _)) if known != code => changes.push(format!("`{id}` changed")),
+            Some((_, known)) if known != data => texts.push(format!("`{id}`")),
             Some(_) => {}
         }
     }
@@ -233,7 +237,7 @@ fn changes(before: &Deployment, next: &Deployment) -> Vec<String> {
     if changes.is_empty() && before.config.text != next.config.text {
         changes.push(format!("{} changed", next.config.shown));
     }
-    changes
+    (changes, texts)
 }
 
 /// A panic while it was locked left nothing half done.

@@ -242,9 +242,16 @@ async fn command(
 fn told(news: News) -> Vec<String> {
     let style = Style::of(&std::io::stderr());
     match news {
-        News::Ready(changes) => {
-            let changes = changes.join(", ");
-            vec![style.faint(format!("[reloaded: {changes}; from the next message on]"))]
+        News::Ready { changes, texts } => {
+            let (changes, texts) = (changes.join(", "), texts.join(", "));
+            let about = [
+                (!changes.is_empty())
+                    .then(|| format!("[reloaded: {changes}; from the next message on]")),
+                (!texts.is_empty())
+                    .then(|| format!("[new texts of {texts}: read when they are used next]")),
+            ];
+            let about = about.into_iter().flatten();
+            about.map(|line| style.faint(line)).collect()
         }
         News::Refused(reasons) => {
             let wrong = style.wrong("not reloaded:");

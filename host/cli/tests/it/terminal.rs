@@ -255,3 +255,62 @@ grants.sessions = { depth = 1 }
     terminal.type_in("/quit\r");
     assert_eq!(terminal.code(), Some(0));
 }
+
+/// "Add, edit and remove a skill file during a session": the system prompt stays, the edited body is
+/// served with the next activation, and what was removed is not there any more.
+#[test]
+fn edited_skills_are_served_without_touching_the_prefix() {
+    const DEPLOYMENT: &str = r#"
+[model]
+provider = "openai-responses"
+name = "test-model"
+recording = "recording.jsonl"
+
+[plugins.skills]
+source = "std:skills"
+settings.roots = ["skills"]
+"#;
+    let skill = |name: &str, body: &str| {
+        format!("---\nname: {name}\ndescription: Use for {name}.\n---\n{body}\n")
+    };
+    let home = Home::new();
+    home.write("raddle.toml", DEPLOYMENT);
+    home.write("skills/tea/SKILL.md", &skill("tea", "Boil the water."));
+    home.write("skills/soup/SKILL.md", &skill("soup", "Cut the onions."));
+    let load = |name: &str| json!({"call": {"name": "skill", "arguments": {"name": name}}});
+    let calls = json!({"finish": "toolCalls"});
+    let says = |text: &str| json!([{"text": text}, {"finish": "stop"}]);
+    let holds = |text: &str| json!([{"pointer": "/input", "contains": text}]);
+    let lines = [
+        json!({"recording": 1, "message": ["one", "two"]}),
+        json!({"key": "main/1/1", "chunks": says("Answer one."), "expect": holds("one")}),
+        json!({"key": "main/2/1", "chunks": [load("tea"), load("soup"), calls],
+               "expect": [{"pointer": "/instructions", "contains": "Use for soup."}]}),
+        json!({"key": "main/2/2", "chunks": says("Answer two."), "expect": [
+            {"pointer": "/input/5/output", "contains": "Warm the pot."},
+            {"pointer": "/input/6/output", "contains": "soup"},
+        ]}),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    home.write("recording.jsonl", &lines.join("\n"));
+    let mut terminal = Terminal::start(&home);
+    terminal.see("one");
+    terminal.type_in("\r");
+    terminal.see("Answer one.");
+    terminal.see("two");
+    home.write("skills/tea/SKILL.md", &skill("tea", "Warm the pot."));
+    home.write("skills/cake/SKILL.md", &skill("cake", "Beat the eggs."));
+    std::fs::remove_dir_all(home.work().join("skills/soup")).expect("removed");
+    terminal.see("[new texts of `skills`: read when they are used next]");
+    terminal.type_in("\r");
+    terminal.see("Answer two.");
+    terminal.see("> ");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.code(), Some(0));
+    let list: Value =
+        serde_json::from_str(&home.good(["session", "list", "--json"])).expect("JSON");
+    let id = list[0]["id"].as_str().expect("an id");
+    let log = home.good(["session", "export", id]);
+    assert!(!log.contains("cache.break"), "{log}");
+    home.good(["session", "verify", id]);
+}
