@@ -352,3 +352,83 @@ fn a_child_in_the_background_comes_back_as_an_update() {
         "what a child says is no trusted text: {text}"
     );
 }
+
+/// A child that works until it is stopped, below a parent that waits for it.
+fn at_work() -> (Home, std::process::Child) {
+    let mut script = Script::default();
+    let go = json!({ "prompt": "Go." });
+    script.call(
+        "main/1/1",
+        &[("go", "subagent", go)],
+        &[("/input", "Start.")],
+    );
+    let command = "touch started; sleep 60; touch survived";
+    let call = [("work", "bash", json!({ "command": command }))];
+    script.call("main/go/1/1", &call, &[("/input", "Go.")]);
+    script.say("main/2/1", "On it goes.", &[("/input", "Again.")]);
+    let home = home(&[SPAWN, &subagent("depth = 1")], &script);
+    let mut command = home.command(["exec", "--recording", "model.jsonl", "Start."]);
+    let running = command.spawn().expect("the binary runs");
+    while !home.work().join("started").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    (home, running)
+}
+
+/// What is left of both sessions: (parent, child), as logs.
+fn logs(home: &Home) -> (String, String) {
+    let sessions = sessions(home);
+    let id = |is_child: bool| {
+        let mut found = sessions.iter();
+        let session = found.find(|session| session["parent"].is_string() == is_child);
+        session.expect("a session")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    };
+    for is_child in [false, true] {
+        home.good(["session", "verify", &id(is_child)]);
+    }
+    let log = |is_child| home.good(["session", "export", &id(is_child)]);
+    (log(false), log(true))
+}
+
+/// Children are cancelled with their parent: at once, and with a valid transcript.
+#[test]
+fn a_child_is_cancelled_with_its_parent() {
+    let (home, mut running) = at_work();
+    let interrupted = std::process::Command::new("kill")
+        .args(["-INT", &running.id().to_string()])
+        .status();
+    assert!(interrupted.expect("kill runs").success());
+    assert_eq!(running.wait().expect("an end").code(), Some(130));
+    let (parent, child) = logs(&home);
+    for log in [&parent, &child] {
+        assert!(log.contains(r#""cause":"cancelled""#), "{log}");
+        assert_eq!(log.matches(r#""type":"tool.call""#).count(), 1, "{log}");
+        assert_eq!(log.matches(r#""type":"tool.result""#).count(), 1, "{log}");
+    }
+    assert!(!home.work().join("survived").exists());
+}
+
+/// A host that is killed leaves both sessions as they were logged, and the parent can be gone on with.
+#[test]
+fn a_killed_host_leaves_whole_sessions() {
+    let (home, mut running) = at_work();
+    running.kill().expect("killed");
+    running.wait().expect("an end");
+    let (parent, _) = logs(&home);
+    let id: Value = serde_json::from_str(parent.lines().next().expect("an event")).expect("JSON");
+    let id = id["session"].as_str().expect("an id");
+    home.good([
+        "exec",
+        "--resume",
+        id,
+        "--recording",
+        "model.jsonl",
+        "Again.",
+    ]);
+    let (parent, _) = logs(&home);
+    assert!(parent.contains(r#""cause":"interrupted""#), "{parent}");
+    assert!(parent.contains("On it goes."), "{parent}");
+}
