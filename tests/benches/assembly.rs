@@ -197,6 +197,7 @@ fn offer(number: usize) -> Offer {
         injections: Vec::new(),
         skills: Vec::new(),
         providers: Vec::new(),
+        filters: Vec::new(),
         sections,
         variables: vec![Variable {
             name: format!("fixed_{number}"),

@@ -400,6 +400,7 @@ impl Gathering<'_> {
         let order = &self.config.tool_order;
         let options = RegistryOptions {
             tool_order: (!order.is_empty()).then(|| order.clone()),
+            filter_order: self.config.filter_order.clone(),
         };
         let environment = environment(self.config);
         loop {

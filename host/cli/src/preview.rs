@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
-use raddle_core::plugins::{Caller, Context, DomainError, Fact, Held, Progress, SessionServices};
+use raddle_core::plugins::{
+    Caller, Context, DomainError, Fact, FilterTarget, FilteredRequest, Held, Progress,
+    SessionServices,
+};
 use raddle_core::prompt::Assembly;
 use raddle_core::surroundings::Surroundings as _;
 
@@ -24,6 +27,34 @@ pub(crate) async fn assemble(
     directory: &Path,
     variant: &Variant,
 ) -> Result<Assembly, Failure> {
+    let (context, caller) = occasion(deployment, directory, variant);
+    let mut prompt = deployment.prompt()?;
+    prompt
+        .assemble(&context, &caller)
+        .await
+        .map_err(|error| Failure::bad(error.to_string()))
+}
+
+/// The model that would answer it, as filters have it.
+pub(crate) async fn answering(
+    deployment: &Deployment,
+    directory: &Path,
+    variant: &Variant,
+) -> Result<String, Failure> {
+    let (context, caller) = occasion(deployment, directory, variant);
+    let mut request = FilteredRequest {
+        model: deployment.model().to_owned(),
+        options: deployment.agent_settings("").options,
+    };
+    for (name, plugin) in deployment.registry.filters(FilterTarget::Request) {
+        let edits = plugin.edit_request(name, &request, &context, &caller).await;
+        let edits = edits.map_err(|error| Failure::bad(error.to_string()))?;
+        edits.into_iter().for_each(|edit| request.apply(edit));
+    }
+    Ok(request.model)
+}
+
+fn occasion(deployment: &Deployment, directory: &Path, variant: &Variant) -> (Context, Caller) {
     let model = deployment.model();
     let context = Context {
         agent: deployment.agent.clone(),
@@ -44,11 +75,7 @@ pub(crate) async fn assemble(
         })),
         ..Caller::default()
     };
-    let mut prompt = deployment.prompt()?;
-    prompt
-        .assemble(&context, &caller)
-        .await
-        .map_err(|error| Failure::bad(error.to_string()))
+    (context, caller)
 }
 
 fn facts(directory: &Path, variant: &Variant) -> Vec<Fact> {

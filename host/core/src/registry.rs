@@ -14,7 +14,8 @@ pub use fault::{Kind, RegistryFault};
 pub use tool::{ToolEntry, wire_name};
 
 use crate::plugins::{
-    Agent, Environment, Lifetime, Plugin, Question, SkillEntry, SubagentProvider,
+    Agent, Environment, Filter, FilterTarget, Lifetime, Plugin, Question, SkillEntry,
+    SubagentProvider,
 };
 use crate::prompt::template::{PlacedFault, Position, Template, TemplateFault, nearest};
 use crate::prompt::{TemplateError, ToolList};
@@ -40,6 +41,8 @@ pub struct Registry {
     injection_kinds: Vec<injection::Kind>,
     skills: Vec<OwnedSkill>,
     providers: Vec<OwnedProvider>,
+    /// In the order they run.
+    filters: Vec<OwnedFilter>,
     /// Index of the plugin that exports it.
     compaction: Option<usize>,
     knowledge: Option<usize>,
@@ -53,6 +56,8 @@ pub struct Registry {
 pub struct RegistryOptions {
     /// `[tools] order`: these tools first, in this order; the others follow by name.
     pub tool_order: Option<Vec<String>>,
+    /// `[filters] order`: these filters first, in this order; the others follow by name.
+    pub filter_order: Vec<String>,
 }
 
 /// A section and its owner.
@@ -112,6 +117,13 @@ struct OwnedSkill {
 #[derive(Debug, Clone)]
 struct OwnedProvider {
     provider: SubagentProvider,
+    owner: usize,
+}
+
+/// A filter and its owner.
+#[derive(Debug, Clone)]
+struct OwnedFilter {
+    filter: Filter,
     owner: usize,
 }
 
@@ -216,6 +228,13 @@ impl Registry {
         let mut providers = self.providers.iter();
         let owned = providers.find(|owned| owned.provider.name == name)?;
         Some((&owned.provider, &self.plugins[owned.owner]))
+    }
+
+    /// The filters of one kind, in the order they run, each with the plugin that owns it.
+    pub fn filters(&self, target: FilterTarget) -> impl Iterator<Item = (&str, &Arc<dyn Plugin>)> {
+        let filters = self.filters.iter();
+        let filters = filters.filter(move |owned| owned.filter.target == target);
+        filters.map(|owned| (&*owned.filter.name, &self.plugins[owned.owner]))
     }
 
     /// The plugin that decides about compaction.

@@ -17,8 +17,8 @@ wasmtime::component::bindgen!({
 });
 
 pub(crate) use exports::raddle::plugin::{
-    agents, compaction, injections, knowledge, sections, settings, skills, subagents, tools,
-    variables, watchers,
+    agents, compaction, filters, injections, knowledge, sections, settings, skills, subagents,
+    tools, variables, watchers,
 };
 pub(crate) use raddle::plugin::{
     inject, log, model, process, progress, session_state, sessions, settings_host, skills_host,

@@ -1,6 +1,8 @@
 //! What a component's type says: which interfaces it exports and imports, and whether this host
 //! can serve them. All faults are found at once, before anything runs.
 
+mod served;
+
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -8,11 +10,9 @@ use wasmtime::Engine;
 use wasmtime::component::types::{Component as ComponentType, ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
-use crate::bindings::{
-    agents, compaction, injections, sections, skills, subagents, tools, types, variables, watchers,
-};
 use crate::grants::Grants;
 use crate::refusal::LoadReason;
+use served::{EXPORTS, Export, HTTP_GRANT, IMPORTS};
 
 /// The version of the contract that is served.
 pub const VERSION: &str = "0.1.0";
@@ -42,167 +42,6 @@ pub struct Interface {
     /// For an import that needs a grant: the line under `[plugins.ID]` that gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<&'static str>,
-}
-
-/// An exported interface and the check of each of its functions.
-struct Export {
-    name: &'static str,
-    functions: &'static [(&'static str, Check)],
-}
-
-/// An imported interface, and the line that grants it where that is needed.
-struct Import {
-    name: &'static str,
-    grant: Option<&'static str>,
-}
-
-/// Whether a function has the type that the generated bindings call it with.
-type Check = fn(&ComponentFunc, &ComponentType) -> wasmtime::Result<()>;
-
-type Answer<T> = (Result<T, types::Error>,);
-type OfEnvironment = (types::Environment,);
-
-static EXPORTS: [Export; 11] = [
-    Export {
-        name: "sections",
-        functions: &[
-            (
-                "offer",
-                check::<OfEnvironment, Answer<Vec<sections::Section>>>,
-            ),
-            (
-                "render",
-                check::<(String, types::Context), Answer<Option<String>>>,
-            ),
-        ],
-    },
-    Export {
-        name: "variables",
-        functions: &[
-            (
-                "offer",
-                check::<OfEnvironment, Answer<Vec<variables::Variable>>>,
-            ),
-            (
-                "resolve",
-                check::<(String, types::Context), Answer<Option<String>>>,
-            ),
-        ],
-    },
-    Export {
-        name: "tools",
-        functions: &[
-            ("offer", check::<OfEnvironment, Answer<Vec<tools::Tool>>>),
-            (
-                "call",
-                check::<(tools::Invocation, types::Context), Answer<tools::Outcome>>,
-            ),
-        ],
-    },
-    Export {
-        name: "agents",
-        functions: &[
-            ("offer", check::<OfEnvironment, Answer<Vec<agents::Agent>>>),
-            ("load", check::<(String, types::Context), Answer<String>>),
-        ],
-    },
-    Export {
-        name: "injections",
-        functions: &[(
-            "offer",
-            check::<OfEnvironment, Answer<Vec<injections::Kind>>>,
-        )],
-    },
-    Export {
-        name: "watchers",
-        functions: &[(
-            "observe",
-            check::<(watchers::Occasion, types::Context), Answer<()>>,
-        )],
-    },
-    Export {
-        name: "compaction",
-        functions: &[
-            (
-                "decide",
-                check::<(compaction::Pressure, types::Context), Answer<Option<u32>>>,
-            ),
-            (
-                "summarize",
-                check::<(Vec<types::Message>, types::Context), Answer<String>>,
-            ),
-        ],
-    },
-    Export {
-        name: "skills",
-        functions: &[
-            ("offer", check::<OfEnvironment, Answer<Vec<skills::Skill>>>),
-            (
-                "load",
-                check::<(Vec<String>, types::Context), Answer<Vec<skills::Loaded>>>,
-            ),
-        ],
-    },
-    Export {
-        name: "knowledge",
-        functions: &[(
-            "hint",
-            check::<(Vec<String>, types::Context), Answer<Option<String>>>,
-        )],
-    },
-    Export {
-        name: "subagents",
-        functions: &[
-            (
-                "offer",
-                check::<OfEnvironment, Answer<Vec<types::Provider>>>,
-            ),
-            (
-                "start",
-                check::<(subagents::Assignment, types::Context), Answer<subagents::Outcome>>,
-            ),
-        ],
-    },
-    Export {
-        name: "settings",
-        functions: &[("describe", check::<(), (String,)>)],
-    },
-];
-
-static IMPORTS: [Import; 12] = [
-    Import::harmless("types"),
-    Import::harmless("log"),
-    Import::harmless("settings-host"),
-    Import::harmless("session-state"),
-    Import::harmless("progress"),
-    Import::harmless("tasks"),
-    Import::harmless("inject"),
-    Import::harmless("skills-host"),
-    Import::granted("sessions", "grants.sessions = { depth = 1 }"),
-    Import::granted("model", "grants.model = { max_tokens = 4000 }"),
-    Import::granted(
-        "workspace",
-        r#"grants.workspace = [{ dir = "<session>", mode = "ro" }]"#,
-    ),
-    Import::granted(
-        "process",
-        r#"grants.process = { programs = ["…"], cwd = "<session>" }"#,
-    ),
-];
-
-const HTTP_GRANT: &str = r#"grants.http = { hosts = ["…"] }"#;
-
-impl Import {
-    const fn harmless(name: &'static str) -> Self {
-        Self { name, grant: None }
-    }
-
-    const fn granted(name: &'static str, line: &'static str) -> Self {
-        Self {
-            name,
-            grant: Some(line),
-        }
-    }
 }
 
 /// What a component exports and imports.

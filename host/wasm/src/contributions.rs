@@ -2,16 +2,18 @@
 
 use raddle_core::message::{AssistantMessage, Finish, Message, Part, ToolCall, ToolResult};
 use raddle_core::plugins::{
-    Agent, Assignment, ChildOutcome, Content, Context, Entry, Environment, Fact, Fault, Guidance,
-    InjectionKind, Invocation, Lifetime, LoadedSkill, Moment, Occasion, Outcome, Pressure, Reply,
-    Section, SkillEntry, SubagentProvider, Tool, Variable,
+    Agent, AssemblyEdit, Assignment, ChildOutcome, Content, Context, Entry, Environment, Fact,
+    Fault, Filter, FilterTarget, FilteredAssembly, FilteredRequest, Guidance, InjectionKind,
+    Invocation, Lifetime, LoadedSkill, Moment, Occasion, Outcome, PlacedText, Pressure, Reply,
+    RequestEdit, Section, SkillEntry, SubagentProvider, Tool, Variable,
 };
 use raddle_core::session::injection::{Coalescing, Delivery, Kind, Subject};
 use raddle_core::session::skills::{SkillKind, SkillStep};
 use serde_json::Value;
 
 use crate::bindings::{
-    agents, compaction, injections, sections, skills, subagents, tools, types, variables, watchers,
+    agents, compaction, filters, injections, sections, skills, subagents, tools, types, variables,
+    watchers,
 };
 
 /// `environment` as the plugin gets it; `files` are what its settings declare.
@@ -145,6 +147,75 @@ fn provider_out(provider: &SubagentProvider) -> types::Provider {
         inherits_parent_context: provider.inherits_parent_context,
         capabilities: provider.capabilities.clone(),
     }
+}
+
+pub(crate) fn filter(filter: filters::Filter) -> Filter {
+    Filter {
+        name: filter.name,
+        target: match filter.target {
+            filters::Target::Assembly => FilterTarget::Assembly,
+            filters::Target::Request => FilterTarget::Request,
+        },
+    }
+}
+
+/// `assembly` as the plugin gets it.
+pub(crate) fn assembly(assembly: &FilteredAssembly) -> filters::Assembly {
+    let sections = assembly.sections.iter().map(|section| filters::Part {
+        name: section.name.clone(),
+        owner: section.owner.clone(),
+        order: section.order,
+        lifetime: lifetime_out(section.lifetime),
+        verbatim: section.verbatim,
+        text: section.text.clone(),
+    });
+    filters::Assembly {
+        sections: sections.collect(),
+        variables: assembly.variables.iter().map(fact_out).collect(),
+    }
+}
+
+pub(crate) fn assembly_edit(edit: filters::AssemblyEdit) -> AssemblyEdit {
+    match edit {
+        filters::AssemblyEdit::DropSection(name) => AssemblyEdit::DropSection(name),
+        filters::AssemblyEdit::PutSection(placed) => AssemblyEdit::PutSection(PlacedText {
+            name: placed.name,
+            order: placed.order,
+            verbatim: placed.verbatim,
+            text: placed.text,
+        }),
+        filters::AssemblyEdit::DropVariable(name) => AssemblyEdit::DropVariable(name),
+        filters::AssemblyEdit::PutVariable(fact) => AssemblyEdit::PutVariable(Fact {
+            name: fact.name,
+            value: fact.value,
+        }),
+    }
+}
+
+/// `request` as the plugin gets it.
+pub(crate) fn request(request: &FilteredRequest) -> filters::Request {
+    let options = request.options.iter().map(|(name, value)| types::Fact {
+        name: name.clone(),
+        value: value.to_string(),
+    });
+    filters::Request {
+        model: request.model.clone(),
+        options: options.collect(),
+    }
+}
+
+/// An edit whose value is JSON, or the fault.
+pub(crate) fn request_edit(edit: filters::RequestEdit) -> Result<RequestEdit, Fault> {
+    Ok(match edit {
+        filters::RequestEdit::UseModel(model) => RequestEdit::UseModel(model),
+        filters::RequestEdit::DropOption(name) => RequestEdit::DropOption(name),
+        filters::RequestEdit::SetOption(fact) => {
+            let value = serde_json::from_str(&fact.value).map_err(|error| Fault::Malformed {
+                message: format!("the value of option `{}` is not JSON: {error}", fact.name),
+            })?;
+            RequestEdit::SetOption(fact.name, value)
+        }
+    })
 }
 
 /// `assignment` as the plugin gets it.
@@ -348,6 +419,15 @@ pub(crate) fn outcome(outcome: tools::Outcome) -> Result<Outcome, Fault> {
         tools::Outcome::NeedsUser(action) => Ok(Outcome::NeedsUser {
             title: action.title,
         }),
+    }
+}
+
+fn lifetime_out(lifetime: Lifetime) -> types::Lifetime {
+    match lifetime {
+        Lifetime::Deployment => types::Lifetime::Deployment,
+        Lifetime::Session => types::Lifetime::Session,
+        Lifetime::Turn => types::Lifetime::Turn,
+        Lifetime::Step => types::Lifetime::Step,
     }
 }
 

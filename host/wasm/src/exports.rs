@@ -3,8 +3,8 @@
 use wasmtime::component::InstancePre;
 
 use crate::bindings::{
-    agents, compaction, injections, knowledge, sections, settings, skills, subagents, tools,
-    variables, watchers,
+    agents, compaction, filters, injections, knowledge, sections, settings, skills, subagents,
+    tools, variables, watchers,
 };
 use crate::imports::State;
 
@@ -29,6 +29,9 @@ pub(crate) mod place {
     pub(crate) const KNOWLEDGE_HINT: Place = Place::new("knowledge", "hint");
     pub(crate) const SUBAGENTS_OFFER: Place = Place::new("subagents", "offer");
     pub(crate) const SUBAGENTS_START: Place = Place::new("subagents", "start");
+    pub(crate) const FILTERS_OFFER: Place = Place::new("filters", "offer");
+    pub(crate) const FILTERS_EDIT_ASSEMBLY: Place = Place::new("filters", "edit-assembly");
+    pub(crate) const FILTERS_EDIT_REQUEST: Place = Place::new("filters", "edit-request");
     pub(crate) const SETTINGS_DESCRIBE: Place = Place::new("settings", "describe");
 }
 
@@ -44,6 +47,7 @@ pub(crate) struct Exports {
     pub(crate) skills: Option<skills::GuestIndices>,
     pub(crate) knowledge: Option<knowledge::GuestIndices>,
     pub(crate) subagents: Option<subagents::GuestIndices>,
+    pub(crate) filters: Option<filters::GuestIndices>,
     pub(crate) settings: Option<settings::GuestIndices>,
 }
 
@@ -70,6 +74,7 @@ impl Exports {
             skills: found(names, "skills", || skills::GuestIndices::new(at))?,
             knowledge: found(names, "knowledge", || knowledge::GuestIndices::new(at))?,
             subagents: found(names, "subagents", || subagents::GuestIndices::new(at))?,
+            filters: found(names, "filters", || filters::GuestIndices::new(at))?,
             settings: found(names, "settings", || settings::GuestIndices::new(at))?,
         })
     }
@@ -83,5 +88,6 @@ impl Exports {
             && self.injections.is_none()
             && self.skills.is_none()
             && self.subagents.is_none()
+            && self.filters.is_none()
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use raddle_core::message::Message;
 use raddle_core::plugins::{
-    Assignment, Caller, ChildOutcome, Context, Environment, Fault, Invocation, LoadedSkill,
-    Occasion, Offer, Outcome, Plugin, PluginError, PluginInfo, Pressure, Question,
+    AssemblyEdit, Assignment, Caller, ChildOutcome, Context, Environment, Fault, FilteredAssembly,
+    FilteredRequest, Invocation, LoadedSkill, Occasion, Offer, Outcome, Plugin, PluginError,
+    PluginInfo, Pressure, Question, RequestEdit,
 };
 
 use crate::bindings::types;
@@ -109,6 +110,26 @@ impl Plugin for LoadedPlugin {
         Box::pin(self.hint(recent, context, caller))
     }
 
+    fn edit_assembly<'a>(
+        &'a self,
+        name: &'a str,
+        assembly: &'a FilteredAssembly,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<AssemblyEdit>, PluginError>> {
+        Box::pin(self.edit_assembly(name, assembly, context, caller))
+    }
+
+    fn edit_request<'a>(
+        &'a self,
+        name: &'a str,
+        request: &'a FilteredRequest,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<RequestEdit>, PluginError>> {
+        Box::pin(self.edit_request(name, request, context, caller))
+    }
+
     fn start<'a>(
         &'a self,
         assignment: &'a Assignment,
@@ -179,6 +200,12 @@ impl LoadedPlugin {
             let providers = visit.watch.ask(place::SUBAGENTS_OFFER, call).await?;
             let providers = providers.into_iter().map(contributions::provider);
             offer.providers = providers.collect();
+        }
+        if let Some(indices) = &exports.filters {
+            let guest = visit.guest(place::FILTERS_OFFER, |store, at| indices.load(store, at))?;
+            let call = guest.call_offer(&mut visit.store, &environment);
+            let filters = visit.watch.ask(place::FILTERS_OFFER, call).await?;
+            offer.filters = filters.into_iter().map(contributions::filter).collect();
         }
         Ok(offer)
     }
@@ -353,6 +380,47 @@ impl LoadedPlugin {
         let call = guest.call_start(&mut visit.store, &assignment, &context);
         let outcome = visit.watch.ask(place, call).await?;
         contributions::child_outcome(outcome).map_err(|fault| visit.watch.fault(place, fault))
+    }
+
+    async fn edit_assembly(
+        &self,
+        name: &str,
+        assembly: &FilteredAssembly,
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<Vec<AssemblyEdit>, PluginError> {
+        let place = place::FILTERS_EDIT_ASSEMBLY;
+        let indices = self.exported(place, self.component.exports.filters.as_ref())?;
+        let assembly = contributions::assembly(assembly);
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Text, caller.clone()).await?;
+        let guest = visit.guest(place, |store, at| indices.load(store, at))?;
+        let call = guest.call_edit_assembly(&mut visit.store, name, &assembly, &context);
+        let edits = visit.watch.ask(place, call).await?;
+        Ok(edits
+            .into_iter()
+            .map(contributions::assembly_edit)
+            .collect())
+    }
+
+    async fn edit_request(
+        &self,
+        name: &str,
+        request: &FilteredRequest,
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<Vec<RequestEdit>, PluginError> {
+        let place = place::FILTERS_EDIT_REQUEST;
+        let indices = self.exported(place, self.component.exports.filters.as_ref())?;
+        let request = contributions::request(request);
+        let context = contributions::context(context);
+        let mut visit = self.component.enter(Purpose::Text, caller.clone()).await?;
+        let guest = visit.guest(place, |store, at| indices.load(store, at))?;
+        let call = guest.call_edit_request(&mut visit.store, name, &request, &context);
+        let edits = visit.watch.ask(place, call).await?;
+        let edits = edits.into_iter().map(contributions::request_edit);
+        let edits: Result<_, _> = edits.collect();
+        edits.map_err(|fault| visit.watch.fault(place, fault))
     }
 
     fn exported<'a, T>(&self, place: Place, indices: Option<&'a T>) -> Result<&'a T, PluginError> {

@@ -1,7 +1,7 @@
 //! How many bytes of data a value of the contract holds: what the output limit counts.
 
 use crate::bindings::{
-    agents, injections, sections, sessions, skills, subagents, tools, types, variables,
+    agents, filters, injections, sections, sessions, skills, subagents, tools, types, variables,
 };
 
 /// Bytes of text and data in a value, plus a little for each element of a list, so that a list
@@ -55,6 +55,8 @@ record_weight! {
     sessions::Report { session, text, details }
     subagents::Outcome { text, details }
     types::Provider { name, capabilities }
+    filters::Filter { name }
+    filters::Placed { name, text }
     sections::Section { name, content }
     variables::Variable { name, content }
     injections::Kind { name, meaning }
@@ -64,6 +66,25 @@ record_weight! {
     tools::UserAction { kind, title, parameters, answer_schema, expires_at, state }
     agents::Agent {
         name, description, model, tools, handoffs, skills, variants, intents, metadata
+    }
+}
+
+impl Weight for filters::AssemblyEdit {
+    fn weight(&self) -> usize {
+        match self {
+            Self::DropSection(name) | Self::DropVariable(name) => name.weight(),
+            Self::PutSection(placed) => placed.weight(),
+            Self::PutVariable(fact) => fact.weight(),
+        }
+    }
+}
+
+impl Weight for filters::RequestEdit {
+    fn weight(&self) -> usize {
+        match self {
+            Self::UseModel(name) | Self::DropOption(name) => name.weight(),
+            Self::SetOption(fact) => fact.weight(),
+        }
     }
 }
 

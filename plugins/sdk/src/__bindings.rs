@@ -78,6 +78,10 @@ export_world!(
     "package raddle:sdk; world subagents { export raddle:plugin/subagents@0.1.0; }"
 );
 export_world!(
+    filters,
+    "package raddle:sdk; world filters { export raddle:plugin/filters@0.1.0; }"
+);
+export_world!(
     compaction,
     "package raddle:sdk; world compaction { export raddle:plugin/compaction@0.1.0; }"
 );

@@ -96,6 +96,11 @@ pub mod knowledge {
     pub use crate::__bindings::knowledge::exports::raddle::plugin::knowledge::*;
 }
 
+/// Export `filters`: changes to an assembly or a request.
+pub mod filters {
+    pub use crate::__bindings::filters::exports::raddle::plugin::filters::*;
+}
+
 /// Export `subagents`: who runs children.
 pub mod subagents {
     pub use crate::__bindings::subagents::exports::raddle::plugin::subagents::*;

@@ -50,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) dynamic: Dynamic,
     /// Names of tools in the order they are sent; the others follow by name.
     pub(crate) tool_order: Vec<String>,
+    /// `[filters] order`.
+    pub(crate) filter_order: Vec<String>,
     /// Namespaces of tools that are told of only when they are loaded.
     pub(crate) deferred: Vec<String>,
     /// The plugins, sorted by id.

@@ -33,6 +33,7 @@ pub(super) fn read(
         model: section(&mut root, "model").and_then(|table| model(table, base)),
         dynamic: section(&mut root, "prompt").map_or_else(Dynamic::default, prompt),
         tool_order,
+        filter_order: section(&mut root, "filters").map_or_else(Vec::new, filters),
         deferred,
         plugins: section(&mut root, "plugins").map_or_else(Vec::new, |table| plugins(&table, base)),
         permissions: section(&mut root, "permission").map_or_else(Vec::new, permission),
@@ -42,7 +43,6 @@ pub(super) fn read(
         store: section(&mut root, "store").and_then(|table| store(table, base)),
         places: BTreeMap::new(),
     };
-    root.not_served_yet("filters", "no plugin can filter the prompt");
     root.close();
     config
 }
@@ -194,6 +194,12 @@ fn tools(mut table: Table<'_>) -> (Vec<String>, Vec<String>) {
     let deferred = distinct(table.get("deferred"));
     table.close();
     (order, deferred)
+}
+
+fn filters(mut table: Table<'_>) -> Vec<String> {
+    let order = distinct(table.get("order"));
+    table.close();
+    order
 }
 
 /// Names, each once.

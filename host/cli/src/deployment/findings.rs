@@ -88,6 +88,9 @@ pub(super) fn registry_finding(config: &Config, fault: &RegistryFault) -> Findin
         RegistryFault::UnknownOrderedTool { .. } | RegistryFault::OrderedTwice { .. } => {
             config.finding(&["tools", "order"], fault.to_string())
         }
+        RegistryFault::UnknownOrderedFilter { .. } => {
+            config.finding(&["filters", "order"], fault.to_string())
+        }
         RegistryFault::Duplicate { second, .. } => {
             config.finding(&["plugins", second], fault.to_string())
         }

@@ -14,6 +14,7 @@ mod deployments;
 mod endless;
 mod examples;
 mod exit_codes;
+mod filters;
 mod harness;
 mod injections;
 mod killed;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::family::Seed;
 use super::tools::ToolRunner;
 use super::{Agent, AgentSettings, Permissions};
+use crate::plugins::{Context, FilterTarget, FilteredRequest, PluginError};
 use crate::prompt::{Prefix, Prompt, cache_breaks};
 use crate::registry::{Registry, ToolEntry};
 use crate::session::{EventData, Generation, LoadedPlugin};
@@ -64,14 +65,35 @@ impl Agent {
         self.prompt.withdraw_tools(gone);
     }
 
+    /// Lets the filters change model and options of the next request; says whether these are those
+    /// of the last one.
+    pub(super) async fn filter_request(&mut self, context: &Context) -> Result<bool, PluginError> {
+        let mut request = FilteredRequest {
+            model: self.settings.model.clone(),
+            options: self.settings.options.clone(),
+        };
+        let registry = Arc::clone(self.tools.registry());
+        for (name, plugin) in registry.filters(FilterTarget::Request) {
+            let edits = plugin.edit_request(name, &request, context, &self.caller);
+            for edit in edits.await? {
+                request.apply(edit);
+            }
+        }
+        let is_same = request == self.head.request;
+        self.head.request = request;
+        Ok(is_same)
+    }
+
     /// The generation event when the prefix is not that of the last request, after the cache
     /// break that this is unless the session is new.
     pub(super) async fn changed_prefix(
         &mut self,
         prefix: &Arc<Prefix>,
+        is_same_request: bool,
     ) -> Result<Vec<EventData>, StoreError> {
         let sent = self.head.sent.replace(Arc::clone(prefix));
-        if sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, prefix)) {
+        let is_same = sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, prefix));
+        if is_same && is_same_request {
             return Ok(Vec::new());
         }
         let generation = self.generation(prefix);
@@ -114,8 +136,8 @@ impl Agent {
                 .collect(),
             agent: self.settings.agent.clone(),
             provider: self.settings.provider.clone(),
-            model: self.settings.model.clone(),
-            options: self.settings.options.clone(),
+            model: self.head.request.model.clone(),
+            options: self.head.request.options.clone(),
             injection_kinds: self.tools.registry().injection_kinds().to_vec(),
             system: prefix.system_digest(),
             tools: prefix.tools_digest(),

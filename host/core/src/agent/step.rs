@@ -11,7 +11,7 @@ use super::tools::{Batch, Finished, Known};
 use super::{Agent, Cancel, Controller};
 use crate::digest::Digest;
 use crate::message::{AssistantMessage, Finish, ToolCall};
-use crate::plugins::{self, Context, EndedCall, Fact};
+use crate::plugins::{self, Context, EndedCall, Fact, FilteredRequest};
 use crate::prompt::{Assembly, Prefix};
 use crate::provider::{
     Completion, Partial, ProviderError, ProviderErrorKind, Request, RequestKey, StreamEvent,
@@ -38,6 +38,8 @@ pub(super) struct Head {
     pub(super) failure: Option<String>,
     /// Tokens of the run's requests and answers.
     tokens: u64,
+    /// Model and options of the next request, as filters made them.
+    pub(super) request: FilteredRequest,
     /// Whether the model has answered in the run.
     answered: bool,
     /// Facts of the run: read once, when it begins.
@@ -121,7 +123,8 @@ impl Agent {
                 return Err(error.into());
             }
         };
-        let mut news = self.changed_prefix(&assembly.prefix).await?;
+        let is_same = self.filter_request(&context).await?;
+        let mut news = self.changed_prefix(&assembly.prefix, is_same).await?;
         news.extend(assembly.tail.iter().map(|entry| EventData::Context {
             section: entry.section.to_string(),
             plugin: entry.plugin.to_string(),
@@ -163,13 +166,13 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<AssistantMessage, RunError> {
         let body = self.conversation.encode(&Request {
-            model: &self.settings.model,
+            model: &self.head.request.model,
             system: assembly.system(),
             tools: assembly.tools(),
             messages: self.controller.transcript().messages(),
             revision: self.head.revision,
             cache_key: &self.controller.header().id,
-            options: &self.settings.options,
+            options: &self.head.request.options,
             max_tokens: None,
         });
         let digest = body.digest;

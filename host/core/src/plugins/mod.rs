@@ -6,6 +6,7 @@
 mod asked;
 mod children;
 mod error;
+mod filters;
 mod held;
 mod offer;
 mod protocol;
@@ -23,6 +24,10 @@ pub use children::{
     ChildState, ChildWork, SubagentProvider,
 };
 pub use error::{DomainError, ErrorKind, Fault, LimitKind, PluginError};
+pub use filters::{
+    AssemblyEdit, Filter, FilterTarget, FilteredAssembly, FilteredRequest, FilteredSection,
+    PlacedText, RequestEdit,
+};
 pub use held::Held;
 pub use offer::{
     Agent, Content, Entry, Fact, Guidance, InjectionKind, Lifetime, Offer, Section, SkillEntry,
@@ -130,6 +135,30 @@ pub trait Plugin: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
         let _ = (recent, context, caller);
         lacks(self.info(), "knowledge", "hint")
+    }
+
+    /// How its filter `name` changes an assembly, where it exports `filters`.
+    fn edit_assembly<'a>(
+        &'a self,
+        name: &'a str,
+        assembly: &'a FilteredAssembly,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<AssemblyEdit>, PluginError>> {
+        let _ = (name, assembly, context, caller);
+        lacks(self.info(), "filters", "edit-assembly")
+    }
+
+    /// How its filter `name` changes a request, where it exports `filters`.
+    fn edit_request<'a>(
+        &'a self,
+        name: &'a str,
+        request: &'a FilteredRequest,
+        context: &'a Context,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<RequestEdit>, PluginError>> {
+        let _ = (name, request, context, caller);
+        lacks(self.info(), "filters", "edit-request")
     }
 
     /// Runs a child until it has ended, where it exports `subagents`. Dropping the future ends

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::children::SubagentProvider;
+use super::filters::Filter;
 use crate::session::injection::Kind;
 use crate::session::skills::SkillKind;
 
@@ -47,6 +48,8 @@ pub struct Offer {
     pub skills: Vec<SkillEntry>,
     /// Subagent providers.
     pub providers: Vec<SubagentProvider>,
+    /// Filters.
+    pub filters: Vec<Filter>,
 }
 
 /// A named, ordered piece of the prompt.

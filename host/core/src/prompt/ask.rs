@@ -107,7 +107,11 @@ impl Prompt {
                 targets.push(Target::Section(index));
                 continue;
             }
-            for variable in cell.text.iter().flat_map(|linked| &*linked.variables) {
+            for variable in cell
+                .shown()
+                .into_iter()
+                .flat_map(|linked| &*linked.variables)
+            {
                 let value = &mut self.values[*variable];
                 if !value.fresh && !value.wanted {
                     value.wanted = true;

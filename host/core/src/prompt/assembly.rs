@@ -208,6 +208,7 @@ impl Prompt {
         self.now += 1;
         self.expire(context.turn);
         self.ask(context, caller).await?;
+        self.filter(context, caller).await?;
         self.render()
     }
 
@@ -271,7 +272,7 @@ impl Prompt {
         let placed = self.sections.iter().filter(|cell| in_system(dynamic, cell));
         let texts = placed.filter_map(|cell| {
             let body = cell.body.as_ref()?;
-            Some((&cell.name, &cell.plugin, cell.lifetime, body))
+            Some((&cell.name, cell.author(), cell.lifetime, body))
         });
         let built = Prefix::build(&self.registry, &self.tools, texts);
         let prefix = match &self.prefix {
@@ -323,6 +324,11 @@ impl Prompt {
             tail.push(entry);
         }
         tail
+    }
+
+    /// Whether what stays for the session can no longer change.
+    pub(super) fn has_prefix(&self) -> bool {
+        self.prefix.is_some()
     }
 
     /// Whether a section is part of a prefix that can no longer change.

@@ -20,8 +20,31 @@ pub(super) struct ValueCell {
     pub(super) fresh: bool,
     /// Whether it is among the questions being collected.
     pub(super) wanted: bool,
-    /// When `value` last changed.
+    /// What a filter made of it.
+    over: Option<Override>,
+    /// When the value that is shown last changed.
     pub(super) changed: Tick,
+}
+
+/// The value that a filter gives a variable.
+#[derive(PartialEq, Eq)]
+pub(super) struct Override {
+    pub(super) plugin: Arc<str>,
+    pub(super) value: Option<Arc<str>>,
+}
+
+/// What filters made of a section.
+pub(super) enum Filtered {
+    /// Nothing.
+    Kept,
+    /// It is not there.
+    Dropped,
+    /// Other words, those of a filter.
+    Text {
+        linked: Arc<Linked>,
+        plugin: Arc<str>,
+        order: i32,
+    },
 }
 
 /// A section, its text and its rendering.
@@ -29,7 +52,13 @@ pub(super) struct SectionCell {
     pub(super) name: Arc<str>,
     pub(super) plugin: Arc<str>,
     pub(super) owner: usize,
+    /// Where it stands now.
     pub(super) order: i32,
+    /// Where its owner wants it.
+    pub(super) own_order: i32,
+    /// Whether a filter added it.
+    added: bool,
+    filtered: Filtered,
     pub(super) lifetime: Lifetime,
     verbatim: bool,
     /// Whether its author declared its lifetime.
@@ -66,6 +95,7 @@ impl ValueCell {
             value: variable.fixed.clone(),
             fresh: variable.fixed.is_some(),
             wanted: false,
+            over: None,
             changed: 0,
         }
     }
@@ -77,6 +107,22 @@ impl ValueCell {
             self.changed = now;
         }
     }
+
+    /// Takes what filters made of it.
+    pub(super) fn overrule(&mut self, over: Option<Override>, now: Tick) {
+        if self.over != over {
+            self.over = over;
+            self.changed = now;
+        }
+    }
+
+    /// The value that sections get.
+    fn shown(&self) -> Option<&str> {
+        match &self.over {
+            Some(over) => over.value.as_deref(),
+            None => self.value.as_deref(),
+        }
+    }
 }
 
 impl SectionCell {
@@ -86,6 +132,9 @@ impl SectionCell {
             plugin: Arc::clone(&section.plugin),
             owner: section.owner,
             order: section.order,
+            own_order: section.order,
+            added: false,
+            filtered: Filtered::Kept,
             lifetime: section.lifetime,
             verbatim: section.verbatim,
             declared: section.tool.is_none(),
@@ -103,6 +152,68 @@ impl SectionCell {
         }
     }
 
+    /// One that a filter adds.
+    pub(super) fn added(name: &str, plugin: &Arc<str>, order: i32, lifetime: Lifetime) -> Self {
+        Self {
+            name: name.into(),
+            plugin: Arc::clone(plugin),
+            owner: 0,
+            order,
+            own_order: order,
+            added: true,
+            filtered: Filtered::Dropped,
+            lifetime,
+            verbatim: false,
+            declared: false,
+            question: None,
+            fresh: true,
+            text: None,
+            text_changed: 0,
+            rendered: None,
+            body: None,
+            entry: None,
+            appended: None,
+        }
+    }
+
+    pub(super) fn is_added(&self) -> bool {
+        self.added
+    }
+
+    pub(super) fn is_verbatim(&self) -> bool {
+        self.verbatim
+    }
+
+    /// Takes what filters made of it.
+    pub(super) fn filter(&mut self, filtered: Filtered, now: Tick) {
+        if self.filtered.is(&filtered) {
+            return;
+        }
+        self.order = match &filtered {
+            Filtered::Text { order, .. } => *order,
+            _ => self.own_order,
+        };
+        self.filtered = filtered;
+        self.text_changed = now;
+    }
+
+    /// The text that is filled in.
+    pub(super) fn shown(&self) -> Option<&Arc<Linked>> {
+        match &self.filtered {
+            Filtered::Kept => self.text.as_ref(),
+            Filtered::Dropped => None,
+            Filtered::Text { linked, .. } => Some(linked),
+        }
+    }
+
+    /// Whose words it shows.
+    pub(super) fn author(&self) -> &Arc<str> {
+        match &self.filtered {
+            Filtered::Text { plugin, .. } => plugin,
+            _ => &self.plugin,
+        }
+    }
+
     /// The section that the body of `agent` fills.
     pub(super) fn persona(agent: &crate::registry::AgentEntry) -> Self {
         Self {
@@ -110,6 +221,9 @@ impl SectionCell {
             plugin: Arc::clone(&agent.plugin),
             owner: agent.owner,
             order: crate::registry::PERSONA_ORDER,
+            own_order: crate::registry::PERSONA_ORDER,
+            added: false,
+            filtered: Filtered::Kept,
             lifetime: Lifetime::Session,
             verbatim: false,
             declared: false,
@@ -161,7 +275,10 @@ impl SectionCell {
         now: Tick,
     ) -> Result<bool, PromptError> {
         let newer = |since: Tick| {
-            let mut variables = self.text.iter().flat_map(|linked| &*linked.variables);
+            let mut variables = self
+                .shown()
+                .into_iter()
+                .flat_map(|linked| &*linked.variables);
             self.text_changed > since || variables.any(|index| values[*index].changed > since)
         };
         if self.rendered.is_some_and(|since| !newer(since)) {
@@ -170,15 +287,16 @@ impl SectionCell {
         self.rendered = None;
         self.body = None;
         self.entry = None;
-        if let Some(linked) = &self.text {
-            let value = |reference: usize| values[linked.variables[reference]].value.as_deref();
+        if let Some(linked) = self.shown().cloned() {
+            let value = |reference: usize| values[linked.variables[reference]].shown();
             match linked.template.render(value) {
                 Ok(rendered) if rendered.text.trim().is_empty() => {}
                 Ok(rendered) => {
                     self.body = Some(Body {
                         text: rendered.text,
                         map: BodyMap {
-                            linked: Arc::clone(linked),
+                            overruled: overruled(&linked, values),
+                            linked,
                             pieces: rendered.pieces.into(),
                         },
                     });
@@ -187,7 +305,7 @@ impl SectionCell {
                     let index = linked.variables[reference];
                     // It may have one next time.
                     values[index].fresh = false;
-                    return Err(vec![self.valueless(registry, values, linked, reference)].into());
+                    return Err(vec![self.valueless(registry, values, &linked, reference)].into());
                 }
             }
         }
@@ -206,7 +324,7 @@ impl SectionCell {
         let at = linked.template.references()[reference].at;
         TemplateError {
             section: self.name.to_string(),
-            plugin: self.plugin.to_string(),
+            plugin: self.author().to_string(),
             position: Position::of(linked.template.source(), at),
             fault: TemplateFault::Valueless {
                 name: variable.name.to_string(),
@@ -216,9 +334,44 @@ impl SectionCell {
                 .variables()
                 .iter()
                 .zip(values)
-                .filter(|(_, cell)| cell.value.is_some())
+                .filter(|(_, cell)| cell.shown().is_some())
                 .map(|(variable, _)| variable.name.to_string())
                 .collect(),
         }
     }
+}
+
+impl Filtered {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Kept, Self::Kept) | (Self::Dropped, Self::Dropped) => true,
+            (
+                Self::Text {
+                    linked,
+                    plugin,
+                    order,
+                },
+                Self::Text {
+                    linked: other,
+                    plugin: author,
+                    order: place,
+                },
+            ) => {
+                linked.template.source() == other.template.source()
+                    && linked.variables == other.variables
+                    && (plugin, order) == (author, place)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The variables of a text whose values are a filter's, with its plugin.
+fn overruled(linked: &Linked, values: &[ValueCell]) -> Arc<[(usize, Arc<str>)]> {
+    let variables = linked.variables.iter();
+    let overruled = variables.filter_map(|index| {
+        let over = values[*index].over.as_ref()?;
+        Some((*index, Arc::clone(&over.plugin)))
+    });
+    overruled.collect()
 }

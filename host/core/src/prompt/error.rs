@@ -27,6 +27,16 @@ pub enum PromptError {
         /// Its error.
         error: Box<PluginError>,
     },
+    /// A filter wants to change what cannot be changed.
+    #[error("filter `{filter}` of plugin `{plugin}`: {message}")]
+    Filter {
+        /// The filter.
+        filter: String,
+        /// The plugin that owns it.
+        plugin: String,
+        /// What it wants, and why not.
+        message: String,
+    },
     /// A plugin gave another number of answers than it was asked questions.
     #[error("plugin `{plugin}` gave {given} answers to {} questions (asked for {})", asked.len(), AskedFor(asked))]
     Answers {
@@ -86,11 +96,14 @@ pub enum Asked {
         /// The sections that refer to it, in order.
         sections: Vec<String>,
     },
+    /// The edits of the filter of this name.
+    Filter(String),
 }
 
 impl fmt::Display for Asked {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Filter(name) => write!(formatter, "filter `{name}`"),
             Self::Section { section, .. } => write!(formatter, "section `{section}`"),
             Self::Variable {
                 variable, sections, ..

@@ -11,6 +11,7 @@ mod assembly;
 mod cache;
 mod cell;
 mod error;
+mod filter;
 mod mentions;
 mod prefix;
 mod provenance;

@@ -54,6 +54,8 @@ pub(super) struct PlacedSection {
 pub(super) struct BodyMap {
     pub(super) linked: Arc<Linked>,
     pub(super) pieces: Arc<[super::template::RenderedPiece]>,
+    /// Variables whose values are a filter's, with its plugin.
+    pub(super) overruled: Arc<[(usize, Arc<str>)]>,
 }
 
 impl Prefix {

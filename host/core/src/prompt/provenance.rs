@@ -195,11 +195,14 @@ impl<'a> Part<'a> {
     ) {
         self.cut(text_start, words);
         for piece in &*body.pieces {
-            let variable = piece
+            let index = piece
                 .reference
-                .and_then(|reference| registry?.variables().get(body.linked.variables[reference]));
+                .map(|reference| body.linked.variables[reference]);
+            let variable = index.and_then(|index| registry?.variables().get(index));
+            let mut overruled = body.overruled.iter();
+            let filter = overruled.find(|(overruled, _)| Some(*overruled) == index);
             let words = variable.map_or(words, |variable| Words {
-                plugin: &variable.plugin,
+                plugin: filter.map_or(&variable.plugin, |(_, plugin)| plugin),
                 section: words.section,
                 variable: Some(&variable.name),
                 lifetime: Some(variable.lifetime),

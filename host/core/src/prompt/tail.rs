@@ -48,7 +48,7 @@ impl TailEntry {
         let (text, text_start) = wire::context_entry(&cell.name, &body.text);
         Self {
             section: Arc::clone(&cell.name),
-            plugin: Arc::clone(&cell.plugin),
+            plugin: Arc::clone(cell.author()),
             text: text.into(),
             origin: Some(Arc::new(TailOrigin {
                 lifetime: cell.lifetime,
@@ -84,6 +84,7 @@ fn neutralised(map: &BodyMap, text: &str) -> BodyMap {
     BodyMap {
         linked: Arc::clone(&map.linked),
         pieces: pieces.collect(),
+        overruled: Arc::clone(&map.overruled),
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use super::tool::{LONGEST_WIRE_NAME, is_tool_name};
 use super::{
-    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, OwnedProvider, OwnedSkill,
-    PERSONA, Place, Registry, RegistryFault, RegistryOptions, SectionEntry, ToolEntry,
+    AgentEntry, Contribution, GUIDANCE_PREFIX, Kind, MEANING_PREFIX, OwnedFilter, OwnedProvider,
+    OwnedSkill, PERSONA, Place, Registry, RegistryFault, RegistryOptions, SectionEntry, ToolEntry,
     VariableEntry, wire_name,
 };
 use crate::plugins::{
@@ -40,6 +40,7 @@ impl Registry {
             plugins.push(plugin);
         }
         builder.order_tools(options);
+        builder.order_filters(&options.filter_order);
         builder.check_agents();
         let Builder {
             mut faults,
@@ -48,6 +49,7 @@ impl Registry {
             mut injection_kinds,
             mut skills,
             mut providers,
+            filters,
             tools,
             sections,
             ..
@@ -83,6 +85,7 @@ impl Registry {
             injection_kinds,
             skills,
             providers,
+            filters,
             compaction,
             knowledge,
             environment,
@@ -123,6 +126,7 @@ struct Builder {
     injection_kinds: Vec<injection::Kind>,
     skills: Vec<OwnedSkill>,
     providers: Vec<OwnedProvider>,
+    filters: Vec<OwnedFilter>,
 }
 
 impl Builder {
@@ -150,6 +154,11 @@ impl Builder {
         for provider in offer.providers {
             if self.claim(Kind::Provider, &provider.name, plugin, is_agent_name) {
                 self.providers.push(OwnedProvider { provider, owner });
+            }
+        }
+        for filter in offer.filters {
+            if self.claim(Kind::Filter, &filter.name, plugin, is_agent_name) {
+                self.filters.push(OwnedFilter { filter, owner });
             }
         }
     }
@@ -340,6 +349,23 @@ impl Builder {
         }
         self.tools
             .sort_by_key(|entry| *place.get(entry.tool.name.as_str()).unwrap_or(&order.len()));
+    }
+
+    fn order_filters(&mut self, order: &[String]) {
+        let names = self.filters.iter().map(|owned| owned.filter.name.clone());
+        let mut known: Vec<String> = names.collect();
+        known.sort_unstable();
+        for name in order.iter().filter(|name| !known.contains(name)) {
+            self.faults.push(RegistryFault::UnknownOrderedFilter {
+                filter: name.clone(),
+                known: known.clone(),
+            });
+        }
+        self.filters.sort_by_cached_key(|owned| {
+            let name = &owned.filter.name;
+            let place = order.iter().position(|known| known == name);
+            (place.unwrap_or(order.len()), name.clone())
+        });
     }
 
     /// Every tool that an agent is to see must be there: a slip would leave it without.

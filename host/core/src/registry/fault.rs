@@ -134,6 +134,17 @@ pub enum RegistryFault {
         /// What the hint says.
         argument: String,
     },
+    /// A filter is to run first that no plugin offers.
+    #[error(
+        "`[filters] order` names `{filter}`, which no plugin offers{}",
+        Near(filter, known)
+    )]
+    UnknownOrderedFilter {
+        /// The name.
+        filter: String,
+        /// All filters there are, sorted.
+        known: Vec<String>,
+    },
     /// An agent is to see a tool that no plugin offers.
     #[error(
         "agent `{agent}` of plugin `{plugin}`: its `tools` name `{tool}`, which no plugin offers{}",
@@ -188,6 +199,8 @@ pub enum Kind {
     Skill,
     /// A subagent provider.
     Provider,
+    /// A filter.
+    Filter,
 }
 
 impl RegistryFault {
@@ -208,6 +221,7 @@ impl RegistryFault {
             | Self::SecondExport { .. }
             | Self::WireCollision { .. }
             | Self::UnknownOrderedTool { .. }
+            | Self::UnknownOrderedFilter { .. }
             | Self::OrderedTwice { .. } => None,
         }
     }
@@ -216,7 +230,9 @@ impl RegistryFault {
     pub fn is_about_absence(&self) -> bool {
         match self {
             Self::Template(error) => matches!(error.fault, TemplateFault::Unknown { .. }),
-            Self::UnknownOrderedTool { .. } | Self::UnknownAgentTool { .. } => true,
+            Self::UnknownOrderedTool { .. }
+            | Self::UnknownOrderedFilter { .. }
+            | Self::UnknownAgentTool { .. } => true,
             _ => false,
         }
     }
@@ -232,7 +248,7 @@ impl Kind {
             Self::Tool => "it is made of letters, digits and `_-.`",
             Self::Injection => "it is one of the reserved tags",
             Self::Skill => "it is not empty and holds no white space",
-            Self::Agent | Self::Provider => {
+            Self::Agent | Self::Provider | Self::Filter => {
                 "it starts with a lower-case letter and goes on in lower-case letters, digits and `_-.`"
             }
         }
@@ -249,6 +265,7 @@ impl fmt::Display for Kind {
             Self::Injection => "injection kind",
             Self::Skill => "skill",
             Self::Provider => "subagent provider",
+            Self::Filter => "filter",
         })
     }
 }

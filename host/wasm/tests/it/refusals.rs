@@ -88,7 +88,7 @@ async fn a_component_that_contributes_nothing_is_told_what_it_could_export() {
             [
                 "plugin `guest` exports no interface of the plugin contract; it can export \
               raddle:plugin/{sections, variables, tools, agents, injections, watchers, \
-              compaction, skills, knowledge, subagents, settings}@0.1.0"
+              compaction, skills, knowledge, subagents, filters, settings}@0.1.0"
             ]
         );
     }
@@ -173,7 +173,7 @@ async fn an_unknown_interface_of_the_contract_is_refused() {
         [
             "plugin `guest` exports raddle:plugin/actors@0.1.0, which this version does not have; it \
           has raddle:plugin/{sections, variables, tools, agents, injections, watchers, \
-              compaction, skills, knowledge, subagents, settings}@0.1.0"
+              compaction, skills, knowledge, subagents, filters, settings}@0.1.0"
         ]
     );
 }

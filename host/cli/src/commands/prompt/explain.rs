@@ -13,6 +13,26 @@ pub(super) fn counter() -> impl Fn(&str) -> usize {
     |text| vocabulary.encode_ordinary(text).len()
 }
 
+/// Where the prompt names another model than the one that answers, because a filter changed it.
+pub(super) fn stale(explanation: &Explanation, answering: &str) -> String {
+    let mut text = String::new();
+    for span in explanation.spans.iter() {
+        let whole = part_text(explanation, &span.part).unwrap_or_default();
+        let says = whole.get(span.start..span.end).unwrap_or_default();
+        if span.variable.as_deref() == Some("model") && says != answering {
+            let section = span.section.as_deref().unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "stale: `<<model>>` in section `{section}` says {says}; {answering} answers"
+            );
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
 /// Every span by section, then the text with its owners.
 pub(super) fn table(explanation: &Explanation, registry: Option<&Registry>) -> String {
     let orders = orders(registry);

@@ -27,17 +27,19 @@ pub(super) async fn run(arguments: &PromptArguments, place: &Place) -> Result<()
     }
     if let Some(id) = &arguments.session {
         let assembly = of_session(id, place).await?;
-        return show(&assembly, None, arguments);
+        return show(&assembly, None, None, arguments);
     }
     let deployment = Deployment::load(place.deployment()?, &arguments.without).await?;
     let variant = deployment.variant(arguments.variant.as_deref().unwrap_or(BASE))?;
     let assembly = preview::assemble(&deployment, &place.directory, &variant).await?;
-    show(&assembly, Some(&deployment), arguments)
+    let answering = preview::answering(&deployment, &place.directory, &variant).await?;
+    show(&assembly, Some(&deployment), Some(&answering), arguments)
 }
 
 fn show(
     assembly: &Assembly,
     deployment: Option<&Deployment>,
+    answering: Option<&str>,
     arguments: &PromptArguments,
 ) -> Result<(), Failure> {
     if arguments.json {
@@ -47,7 +49,9 @@ fn show(
         let count = explain::counter();
         let explanation = assembly.explain(Some(&count));
         let registry = deployment.map(|deployment| &*deployment.registry);
-        return print(&explain::table(&explanation, registry));
+        let stale = answering.map(|model| explain::stale(&explanation, model));
+        let table = explain::table(&explanation, registry);
+        return print(&format!("{}{table}", stale.unwrap_or_default()));
     }
     let mut text = assembly.system().to_owned();
     for entry in &assembly.tail {

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use futures::future::{BoxFuture, FutureExt, ready};
 use raddle_core::digest::Digest;
 use raddle_core::plugins::{
-    Agent, Caller, Content, Context, Environment, Fact, Fault, Guidance, Invocation, Lifetime,
-    Offer, Outcome, Plugin, PluginError, PluginInfo, Question, Section, Tool, Variable,
+    Agent, AssemblyEdit, Caller, Content, Context, Environment, Fact, Fault, FilteredAssembly,
+    Guidance, Invocation, Lifetime, Offer, Outcome, Plugin, PluginError, PluginInfo, Question,
+    Section, Tool, Variable,
 };
 use raddle_core::prompt::{Assembly, Prompt, PromptError, PromptOptions};
 use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, contributions};
@@ -16,11 +17,14 @@ type Offering = Box<dyn Fn(&Environment) -> Result<Offer, PluginError> + Send + 
 type Answering =
     Box<dyn Fn(&Question, &Context) -> Result<Option<String>, PluginError> + Send + Sync>;
 
+type Editing = Box<dyn Fn(&str, &FilteredAssembly, &Context) -> Vec<AssemblyEdit> + Send + Sync>;
+
 /// A plugin in memory that remembers what it was asked.
 pub(super) struct TestPlugin {
     info: PluginInfo,
     offering: Offering,
     answering: Answering,
+    editing: Mutex<Option<Editing>>,
     asked: Mutex<Vec<(Vec<Question>, Context)>>,
 }
 
@@ -54,6 +58,17 @@ pub(super) fn offering(
     )
 }
 
+/// A plugin that filters assemblies.
+pub(super) fn filtering(
+    id: &str,
+    offer: Offer,
+    edit: impl Fn(&str, &FilteredAssembly, &Context) -> Vec<AssemblyEdit> + Send + Sync + 'static,
+) -> Arc<TestPlugin> {
+    let filter = plugin(id, offer);
+    *filter.editing.lock().unwrap() = Some(Box::new(edit));
+    filter
+}
+
 pub(super) fn build(
     id: &str,
     offer: impl Fn(&Environment) -> Result<Offer, PluginError> + Send + Sync + 'static,
@@ -71,6 +86,7 @@ pub(super) fn build(
         },
         offering: Box::new(offer),
         answering: Box::new(answer),
+        editing: Mutex::default(),
         asked: Mutex::default(),
     })
 }
@@ -99,6 +115,18 @@ impl Plugin for TestPlugin {
         environment: &'a Environment,
     ) -> BoxFuture<'a, Result<Offer, PluginError>> {
         ready((self.offering)(environment)).boxed()
+    }
+
+    fn edit_assembly<'a>(
+        &'a self,
+        name: &'a str,
+        assembly: &'a FilteredAssembly,
+        context: &'a Context,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<Vec<AssemblyEdit>, PluginError>> {
+        let editing = self.editing.lock().unwrap();
+        let edit = editing.as_ref().unwrap();
+        ready(Ok(edit(name, assembly, context))).boxed()
     }
 
     fn answer<'a>(
@@ -309,6 +337,7 @@ pub(super) async fn load_ordered(
         .collect();
     let options = RegistryOptions {
         tool_order: tool_order.map(|order| order.iter().map(|name| (*name).to_owned()).collect()),
+        ..RegistryOptions::default()
     };
     contributions(&plugins, &Environment::default(), &options)
         .await

@@ -3,6 +3,7 @@
 mod assembly;
 mod cache;
 mod cases;
+mod filters;
 mod fixture;
 mod invariants;
 mod lifetimes;
