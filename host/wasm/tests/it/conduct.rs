@@ -12,8 +12,11 @@ use raddle_wasm::{Limits, PluginSpec, Runtime, RuntimeSettings};
 
 use crate::guest::{Guest, load_spec, render, spec, words};
 
-/// Sessions at the same time.
+/// Sessions at the same time; `RADDLE_SESSIONS` asks for more.
 const SESSIONS: usize = 100;
+
+/// Loads one after another; `RADDLE_RELOADS` asks for more.
+const RELOADS: usize = 500;
 
 /// A guest that answers with `x`.
 fn good() -> Vec<u8> {
@@ -59,7 +62,7 @@ async fn every_call_of_the_good_plugin_succeeds_beside_one_that_fails_in_every_w
         plugins.push(load_with(id, bytes, limits()).await);
     }
     let good = load_with("good", good(), Limits::default()).await;
-    let sessions = (0..SESSIONS).map(|number| {
+    let sessions = (0..wanted("RADDLE_SESSIONS", SESSIONS)).map(|number| {
         let good = Arc::clone(&good);
         let failing = Arc::clone(&plugins[number % plugins.len()]);
         tokio::spawn(async move {
@@ -163,7 +166,7 @@ async fn loading_again_and_again_leaves_nothing_behind() {
     .unwrap();
     let bytes = [good(), bad("unreachable")];
     let mut early = (0, 0);
-    for round in 0..500 {
+    for round in 0..wanted("RADDLE_RELOADS", RELOADS) {
         let spec = spec("p", bytes[round % 2].clone());
         let loaded = runtime.load(vec![spec], &()).await;
         let plugin = loaded.plugins.first().expect("it loads");
@@ -179,6 +182,11 @@ async fn loading_again_and_again_leaves_nothing_behind() {
         "{} KiB, then {memory}",
         early.0
     );
+}
+
+fn wanted(variable: &str, usual: usize) -> usize {
+    let wanted = std::env::var(variable).ok();
+    wanted.and_then(|count| count.parse().ok()).unwrap_or(usual)
 }
 
 async fn load_with(id: &str, component: Vec<u8>, limits: Limits) -> Arc<dyn Plugin> {
