@@ -432,3 +432,49 @@ fn a_killed_host_leaves_whole_sessions() {
     assert!(parent.contains(r#""cause":"interrupted""#), "{parent}");
     assert!(parent.contains("On it goes."), "{parent}");
 }
+
+/// "The tool of a provider that vanished goes at the next step", while the call that runs goes on; all
+/// else waits for the next message.
+#[test]
+fn a_tool_goes_with_its_provider_in_the_middle_of_a_run() {
+    let mut script = Script(format!(
+        "{}\n",
+        json!({"recording": 1, "message": "Start."})
+    ));
+    let command = "touch started; until [ -e go ]; do sleep 0.02; done; echo waited";
+    let wait = [("wait", "bash", json!({ "command": command }))];
+    script.call("main/1/1", &wait, &[("/tools", "\"subagent\"")]);
+    script.say("main/1/2", "Over.", &[("/input/2/output", "waited")]);
+    let home = home(&[SPAWN, &subagent("depth = 1")], &script);
+    let mut command = home.command(["run", "--recording", "model.jsonl"]);
+    let mut running = command
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    while !home.work().join("started").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    home.write("raddle.toml", &format!("{HEAD}{}", subagent("depth = 1")));
+    let stderr = running.stderr.take().expect("stderr");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
+    let told = lines.find(|line| {
+        let line = line.as_ref().expect("a line");
+        line.contains("[reloaded: `spawn` is gone")
+    });
+    assert!(told.is_some());
+    home.write("go", "");
+    let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
+    assert_eq!(running.wait().expect("an end").code(), Some(0), "{rest:?}");
+    let rest = rest.join("\n");
+    assert!(
+        rest.contains("[cache break: `subagent` of subagent"),
+        "{rest}"
+    );
+    let id = sessions(&home)[0]["id"].as_str().expect("an id").to_owned();
+    let shown: Value =
+        serde_json::from_str(&home.good(["prompt", "--json", "--session", &id])).expect("JSON");
+    assert!(tool(&shown, "subagent").is_none());
+    assert!(tool(&shown, "bash").is_some());
+    home.good(["session", "verify", &id]);
+}
