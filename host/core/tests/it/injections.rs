@@ -256,3 +256,32 @@ fn a_file_has_one_spelling_inside_of_the_session() {
         }
     }
 }
+
+/// Two report the same edit: whoever saw it, and the editor that knows which cards it was. The one that
+/// says more is told, whichever comes first.
+#[test]
+fn of_two_that_tell_of_the_same_state_the_one_that_says_more_is_told() {
+    let state = |details: Value| json!({"subject": {"path": "deck.gml", "revision": "sha256:1"}, "details": details});
+    let seen = update("seen", 1, state(json!({"change": "content_saved"})));
+    let edited = update(
+        "edited",
+        2,
+        state(json!({"change": "cards_edited", "cards": ["pot"]})),
+    );
+    for order in [[&seen, &edited], [&edited, &seen]] {
+        let mut log = Log::new();
+        for injection in order {
+            log.accept(injection);
+        }
+        assert_eq!(log.deliver(), ["edited"]);
+    }
+    // Of equals the first one; of another state the newer one.
+    let again = update("again", 3, state(json!({"change": "content_saved"})));
+    let mut log = Log::new();
+    log.accept(&seen);
+    log.accept(&again);
+    assert_eq!(log.told("again"), "suppressed because of seen");
+    let later = json!({"subject": {"path": "deck.gml", "revision": "sha256:2"}});
+    log.accept(&update("later", 4, later));
+    assert_eq!(log.deliver(), ["later"]);
+}

@@ -54,12 +54,19 @@ impl Queue {
             .filter(|other| coalescing.is_some_and(|rule| replaces(rule, &injection, other)))
             .filter(|other| !other.requires_decision)
             .collect();
+        // Of two that tell of the same state, the one that says more is told.
+        let twin = replaced.iter().find(|other| {
+            coalescing == Some(Coalescing::SameSubject) && is_twin(&injection, other)
+        });
+        let says_less = twin.filter(|twin| injection.details.len() <= twin.details.len());
         let state = self
             .known_from(&injection)
+            .or_else(|| Some(says_less?.id.clone()))
             .map(|because| Receipt::Suppressed { because })
             .or_else(|| {
                 let newer = replaced
                     .iter()
+                    .filter(|other| twin.is_none_or(|twin| twin.id != other.id))
                     .find(|other| injection.order(other).is_lt())?;
                 let into = newer.id.clone();
                 Some(Receipt::Coalesced { into })
@@ -263,6 +270,13 @@ fn coalescing(injection: &Injection, kinds: &[Kind]) -> Option<Coalescing> {
         return None;
     }
     kind(injection, kinds).map(|kind| kind.coalescing)
+}
+
+/// Whether both tell of the same state, which is known, of the same thing.
+fn is_twin(one: &Injection, other: &Injection) -> bool {
+    one.subject.revision.is_some()
+        && one.subject.revision == other.subject.revision
+        && one.subject.is_same_thing(&other.subject)
 }
 
 /// Whether, of two injections, the newer one takes the older one's place.
