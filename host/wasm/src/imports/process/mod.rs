@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use raddle_core::plugins::{DomainError, ErrorKind, Fact};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use self::capture::Outputs;
 use self::environment::Environment;
@@ -51,6 +51,13 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long output is waited for after the program has exited, and how long what still holds it
 /// then may take to terminate.
 const DRAIN: Duration = Duration::from_millis(250);
+
+/// How long what is on its way out of the group, and away from the output, may take beyond that: a
+/// program that was started last may not even have begun to run, on a machine that is busy.
+const LEAVING: Duration = Duration::from_millis(750);
+
+/// How often it is looked whether it has left.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// What a plugin may run: its `grants.process`, and what the host adds.
 #[derive(Debug, Clone, Default)]
@@ -168,11 +175,16 @@ impl Processes {
         let status = match exited {
             Ok(exited) => {
                 exited.map_err(|error| spawn::failure(&command.program, &error))?;
-                let closed = outputs.drain(DRAIN).await;
+                let mut closed = outputs.drain(DRAIN).await;
                 let status = tree.reap().ok_or_else(|| {
                     let lost = std::io::Error::other("how it ended was not to be learned");
                     spawn::failure(&command.program, &lost)
                 })?;
+                let patience = Instant::now() + LEAVING;
+                while !(closed && tree.group_is_empty()) && Instant::now() < patience {
+                    outputs.during(sleep(GLANCE)).await;
+                    closed = outputs.drain(Duration::ZERO).await;
+                }
                 if !closed || !tree.group_is_empty() {
                     let attached = Which::Attached(outputs.pipes());
                     outputs.during(tree.end(attached, DRAIN)).await;
