@@ -33,7 +33,7 @@ pub struct Settings {
     pub variables: BTreeMap<String, String>,
     /// The model that answers.
     pub model: Option<String>,
-    /// Members of the request's body; `null` takes one out.
+    /// Further members of the request's body.
     pub options: Map<String, Value>,
 }
 
@@ -138,10 +138,9 @@ impl Settings {
             return Vec::new();
         }
         let model = self.model.clone().map(RequestEdit::UseModel);
-        let options = self.options.iter().map(|(name, value)| match value {
-            Value::Null => RequestEdit::DropOption(name.clone()),
-            value => RequestEdit::SetOption(Fact::new(name, value.to_string())),
-        });
+        let options = self.options.iter();
+        let options =
+            options.map(|(name, value)| RequestEdit::SetOption(Fact::new(name, value.to_string())));
         model.into_iter().chain(options).collect()
     }
 

@@ -56,8 +56,9 @@ impl Prompt {
                 })?;
                 let by: Arc<str> = plugin.info().id.as_str().into();
                 for edit in edits {
-                    self.check(group, name, &by, &edit)?;
-                    changes.take(edit, &by, &mut view, group);
+                    if self.is_about(group, name, &by, &edit)? {
+                        changes.take(edit, &by, &mut view, group);
+                    }
                 }
             }
             self.apply(group, changes)?;
@@ -96,14 +97,15 @@ impl Prompt {
         }
     }
 
-    /// Whether an edit is about something that there is and that can be changed now.
-    fn check(
+    /// Whether an edit is about the group. What passes has its own turn; what stays cannot be changed
+    /// when that has come, and a variable must be somebody's.
+    fn is_about(
         &self,
         group: Group,
         filter: &str,
         plugin: &str,
         edit: &AssemblyEdit,
-    ) -> Result<(), PromptError> {
+    ) -> Result<bool, PromptError> {
         let refused = |message: String| {
             Err(PromptError::Filter {
                 filter: filter.to_owned(),
@@ -111,18 +113,11 @@ impl Prompt {
                 message,
             })
         };
-        match edit {
+        let (what, name, lifetime) = match edit {
             AssemblyEdit::DropSection(name) | AssemblyEdit::PutSection(PlacedText { name, .. }) => {
-                let cell = self.sections.iter().find(|cell| &*cell.name == name);
-                match cell {
-                    Some(cell) if !group.holds(cell.lifetime) && group == Group::Passing => {
-                        refused(format!(
-                            "section `{name}` stands in the prefix of the session, which is built \
-                             already"
-                        ))
-                    }
-                    _ => Ok(()),
-                }
+                let mut cells = self.sections.iter();
+                let cell = cells.find(|cell| &*cell.name == name);
+                ("section", name, cell.map(|cell| cell.lifetime))
             }
             AssemblyEdit::DropVariable(name) | AssemblyEdit::PutVariable(Fact { name, .. }) => {
                 let Some(index) = self.registry.variable_index(name) else {
@@ -130,13 +125,16 @@ impl Prompt {
                         "no plugin owns a variable `{name}`: the filter's own can"
                     ));
                 };
-                if group.holds(self.values[index].lifetime) || group == Group::Staying {
-                    return Ok(());
-                }
-                refused(format!(
-                    "variable `{name}` is that of the session, whose prefix is built already"
-                ))
+                ("variable", name, Some(self.values[index].lifetime))
             }
+        };
+        match lifetime {
+            Some(lifetime) if !group.holds(lifetime) && group == Group::Passing => refused(
+                format!("{what} `{name}` stays for the session, whose prefix is built already"),
+            ),
+            Some(lifetime) => Ok(group.holds(lifetime)),
+            // A section that is added.
+            None => Ok(true),
         }
     }
 

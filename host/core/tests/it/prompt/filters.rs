@@ -221,7 +221,7 @@ async fn what_cannot_be_changed_is_refused_with_the_filters_name() {
     assert!(
         error
             .to_string()
-            .contains("section `agent:persona` stands in the prefix"),
+            .contains("section `agent:persona` stays for the session, whose prefix"),
         "{error}"
     );
     // A turn fails, the prompt goes on.
@@ -260,5 +260,21 @@ async fn a_filter_has_one_owner() {
         lines(&faults).starts_with("`[filters] order` names `edt`, which no plugin offers"),
         "{}",
         lines(&faults)
+    );
+}
+
+/// While the prefix is built a filter may ask for a section that passes: it is changed where it stands,
+/// and never there as well.
+#[tokio::test]
+async fn a_section_that_passes_is_not_doubled_in_the_prefix() {
+    let words = offer().section_of("now", 900, Lifetime::Turn, "It is morning.");
+    let filter = filtering("editor", filter("edit"), |_, _, _| {
+        vec![put("now", 900, "It is noon.")]
+    });
+    let assembly = assemble(&[persona("I."), plugin("words", words), filter]).await;
+    assert_eq!(assembly.system(), "I.");
+    assert_eq!(
+        tail(&assembly),
+        ["<context section=\"now\">\nIt is noon.\n</context>"]
     );
 }
