@@ -36,6 +36,7 @@
 #[doc(hidden)]
 pub mod __bindings;
 mod constructors;
+pub mod hosted;
 mod input;
 mod prompt;
 #[cfg(not(target_arch = "wasm32"))]

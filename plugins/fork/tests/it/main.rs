@@ -1,40 +1,33 @@
-//! What the provider says of itself, and how its children run.
+//! What the provider says of itself.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use raddle_plugin_fork::Settings;
-use raddle_sdk::subagents::Assignment;
-
-fn assignment(agent: Option<&str>) -> Assignment {
-    Assignment {
-        provider: "fork".to_owned(),
-        session: "child".to_owned(),
-        prompt: "Count the files.".to_owned(),
-        agent: agent.map(str::to_owned),
-        options: Vec::new(),
-    }
-}
+use raddle_plugin_fork::Fork;
+use raddle_sdk::Environment;
+use raddle_sdk::subagents::Guest as _;
+use raddle_sdk::testing::with_settings;
+use serde_json::json;
 
 #[test]
 fn the_provider_tells_whether_its_children_inherit() {
-    let provider = Settings::default().provider();
-    assert_eq!(provider.name, "fork");
-    assert!(provider.inherits_parent_context);
-    let named = Settings {
-        provider: Some("helpers".to_owned()),
-        agent: None,
-    };
-    assert_eq!(named.provider().name, "helpers");
+    for (settings, name) in [
+        (json!({}), "fork"),
+        (json!({ "provider": "helpers" }), "helpers"),
+    ] {
+        let offered = with_settings(&settings.to_string(), || Fork::offer(nothing()).unwrap());
+        assert_eq!(offered.len(), 1);
+        assert_eq!(offered[0].name, name);
+        assert!(offered[0].inherits_parent_context);
+        assert_eq!(offered[0].capabilities, ["agent"]);
+    }
 }
 
-#[test]
-fn the_caller_names_the_agent_before_the_deployment_does() {
-    let settings = Settings {
-        provider: None,
-        agent: Some("helper".to_owned()),
-    };
-    let work = settings.clone().work(assignment(None));
-    assert_eq!(work.agent.as_deref(), Some("helper"));
-    assert_eq!(work.prompt, "Count the files.");
-    assert!(work.inherit);
-    let work = settings.work(assignment(Some("reviewer")));
-    assert_eq!(work.agent.as_deref(), Some("reviewer"));
+fn nothing() -> Environment {
+    Environment {
+        agents: Vec::new(),
+        providers: Vec::new(),
+        tools: Vec::new(),
+        connections: Vec::new(),
+        files: Vec::new(),
+        facts: Vec::new(),
+    }
 }

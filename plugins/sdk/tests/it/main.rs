@@ -25,3 +25,30 @@ fn everything_in_the_contract_has_bindings() {
     let shared = BTreeSet::from(["types".to_owned()]);
     assert_eq!(named(&bindings, "import"), &imports | &shared);
 }
+
+/// The caller names the agent before the deployment does, and the deployment before the parent.
+#[test]
+fn a_hosted_child_is_the_agent_that_is_named() {
+    let assignment = |agent: Option<&str>| raddle_sdk::subagents::Assignment {
+        provider: "spawn".to_owned(),
+        session: "child".to_owned(),
+        prompt: "Count the files.".to_owned(),
+        agent: agent.map(str::to_owned),
+        options: Vec::new(),
+    };
+    let hosted = raddle_sdk::hosted::Hosted {
+        provider: None,
+        agent: Some("helper".to_owned()),
+    };
+    let work = hosted.clone().work(assignment(Some("reviewer")), true);
+    assert_eq!(
+        (work.agent.as_deref(), work.inherit),
+        (Some("reviewer"), true)
+    );
+    assert_eq!(work.prompt, "Count the files.");
+    let work = hosted.work(assignment(None), false);
+    assert_eq!(
+        (work.agent.as_deref(), work.inherit),
+        (Some("helper"), false)
+    );
+}
