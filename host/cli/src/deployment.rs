@@ -22,7 +22,6 @@ use serde_json::Value;
 use crate::config::{self, BASE, Config, Source, Variant};
 use crate::failure::Failure;
 use crate::folders;
-use crate::live;
 use crate::model;
 use crate::programs;
 use crate::report::{Finding, did_you_mean, in_order};
@@ -211,10 +210,8 @@ impl Deployment {
             Source::Standard(_) => None,
         });
         let sources = named.chain(components).chain([&self.config.file]);
-        let mut sources: Vec<PathBuf> = sources.map(|path| live::as_watched(path)).collect();
-        sources.sort();
-        sources.dedup();
-        sources
+        let sources: BTreeSet<&PathBuf> = sources.collect();
+        sources.into_iter().cloned().collect()
     }
 
     /// The tools that the agent may see, in the order they are sent.

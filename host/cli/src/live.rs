@@ -5,7 +5,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -111,7 +111,10 @@ impl Live {
         watcher: &mut notify::RecommendedWatcher,
         watched: &mut BTreeMap<PathBuf, RecursiveMode>,
     ) {
+        // As the system's events name them.
+        let named = |path: PathBuf| path.canonicalize().unwrap_or(path);
         let sources = self.current().sources();
+        let sources: Vec<PathBuf> = sources.into_iter().map(named).collect();
         let mut wanted = BTreeMap::new();
         for source in &sources {
             // A file is often replaced by another one: its folder tells of both.
@@ -243,9 +246,4 @@ fn changes(before: &Deployment, next: &Deployment) -> (Vec<String>, Vec<String>)
 /// A panic while it was locked left nothing half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The paths as the system's events name them.
-pub(crate) fn as_watched(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }

@@ -13,7 +13,7 @@ use crate::arguments::RunArguments;
 use crate::conversation::{Conversation, Sessions, finish};
 use crate::deployment::{Deployment, unsandboxed};
 use crate::failure::Failure;
-use crate::live::{Live, News};
+use crate::live::{Live, News, Watching};
 use crate::model::Link;
 use crate::report::{counted, did_you_mean};
 use crate::terminal::{
@@ -77,11 +77,12 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
     if terminal {
         let input = Input::open(folders::data().ok().map(|folder| folder.join("history")))?;
         let remarks = input.clone();
-        let _watching = live.watch(move |news| {
+        let watching = live.watch(move |news| {
             for line in told(news) {
                 remarks.remark(&line);
             }
-        })?;
+        });
+        let _watching = or_unwatched(watching);
         let asker = Arc::new(TerminalAsker::new(input.clone()));
         let asked: Arc<dyn Asker> = asker.clone();
         let mut conversation = Conversation::new(&deployment, &link, opened, Some(asked))?;
@@ -94,7 +95,7 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
         }
         left?;
     } else {
-        let _watching = live.watch(|news| told(news).iter().for_each(notice))?;
+        let _watching = or_unwatched(live.watch(|news| told(news).iter().for_each(notice)));
         let mut conversation = Conversation::new(&deployment, &link, opened, None)?;
         conversation.follow(&live);
         play(conversation, &link).await?;
@@ -236,6 +237,13 @@ async fn command(
         }
     }
     print(&text)
+}
+
+/// A machine on which files cannot be watched can still be worked on.
+fn or_unwatched(watching: Result<Watching, Failure>) -> Option<Watching> {
+    let style = Style::of(&std::io::stderr());
+    let told = |failure| notice(style.wrong(format!("changes are not noticed: {failure}")));
+    watching.map_err(told).ok()
 }
 
 /// What became of a change of the deployment, a line for each thing.
