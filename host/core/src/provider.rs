@@ -129,6 +129,13 @@ pub struct Usage {
     pub reasoning_tokens: u64,
 }
 
+impl Usage {
+    /// Tokens of prompt and answer together.
+    pub fn total(&self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+}
+
 /// A request that failed for good.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]

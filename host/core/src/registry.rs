@@ -195,6 +195,15 @@ impl Registry {
         &self.tools
     }
 
+    /// The tools that start children: those of plugins that import `sessions`.
+    pub fn tools_for_children(&self) -> impl Iterator<Item = &ToolEntry> {
+        let starts = |entry: &&ToolEntry| {
+            let plugin = self.plugin(&entry.plugin);
+            plugin.is_some_and(|plugin| plugin.info().imports("sessions"))
+        };
+        self.tools.iter().filter(starts)
+    }
+
     /// A tool by its name or its name on the wire.
     pub fn tool(&self, name: &str) -> Option<&ToolEntry> {
         self.tool_by_wire

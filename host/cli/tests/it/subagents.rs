@@ -278,6 +278,8 @@ fn children_have_limits() {
         script.step("main/go/1/1", &chunks, &[("/input", "Go.")]);
     };
     assert_eq!(ending("depth = 1, tokens = 1000", &costly), "tokens");
+    // Where the service counts nothing, the limit holds all the same.
+    assert_eq!(ending("depth = 1, tokens = 1000", &endless), "tokens");
     let slow = |script: &mut Script| {
         let chunks = [
             json!({"pause": 60_000}),

@@ -10,7 +10,7 @@ use super::{Agent, AgentSettings, Cancel, Controller};
 use crate::plugins::{
     Child, ChildLimits, ChildOutcome, ChildReport, ChildWork, DomainError, ErrorKind,
 };
-use crate::prompt::{Prompt, PromptOptions};
+use crate::prompt::Prompt;
 use crate::session::{EndCause, EventData, Inherited};
 use crate::store::StoreError;
 
@@ -42,6 +42,11 @@ impl Seat {
             limits,
             cancel,
         })
+    }
+
+    /// What the child is made from.
+    pub(super) fn seed(&self) -> &Seed {
+        &self.seed
     }
 
     pub(super) fn cancel(&self) -> &Cancel {
@@ -134,14 +139,13 @@ impl Seat {
             preload: Vec::new(),
             ..seed.settings.clone()
         };
-        let has_no_children = self.place.depth >= limits.depth;
-        let options = PromptOptions {
-            without: match has_no_children {
-                true => self.tools_for_children(),
-                false => seed.options.without.clone(),
-            },
-            ..seed.options.clone()
-        };
+        let mut options = seed.options.clone();
+        if self.place.depth >= limits.depth {
+            // Where there can be no children they could only fail.
+            let tools = seed.registry.tools_for_children();
+            let names = tools.map(|entry| entry.tool.name.clone());
+            options.without.extend(names);
+        }
         let prompt = Prompt::new(
             Arc::clone(&seed.registry),
             name.map(String::as_str),
@@ -151,18 +155,6 @@ impl Seat {
             DomainError::new(ErrorKind::NotFound, "no-agent", error.to_string())
         })?;
         Ok((settings, prompt))
-    }
-
-    /// The tools that start children: where there can be none they could only fail.
-    fn tools_for_children(&self) -> std::collections::BTreeSet<String> {
-        let registry = &self.seed.registry;
-        let starts = |plugin: &str| {
-            let plugin = registry.plugin(plugin);
-            plugin.is_some_and(|plugin| plugin.info().imports("sessions"))
-        };
-        let tools = registry.tools().iter();
-        let tools = tools.filter(|entry| starts(&entry.plugin));
-        tools.map(|entry| entry.tool.name.clone()).collect()
     }
 }
 

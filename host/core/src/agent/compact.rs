@@ -356,7 +356,8 @@ fn is_small(messages: &[&Message]) -> bool {
     messages.iter().map(|message| bytes(message)).sum::<usize>() < WORTH_COUNTING
 }
 
-fn by_bytes(bytes: usize) -> u64 {
+/// Tokens of so many bytes, where it is not worth counting them or nobody does.
+pub(super) fn by_bytes(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
 }
 

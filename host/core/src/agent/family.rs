@@ -275,7 +275,7 @@ impl Family {
         caller: &Caller,
         seat: &Seat,
     ) -> Result<ChildReport, DomainError> {
-        let seed = self.seed();
+        let seed = seat.seed();
         let context = seed.context();
         let mut work = plugin.start(assignment, &context, caller);
         let time = seat.limits().time;

@@ -7,7 +7,7 @@ use super::tools::ToolRunner;
 use super::{Agent, AgentSettings, Permissions};
 use crate::plugins::{Context, FilterTarget, FilteredRequest, PluginError};
 use crate::prompt::{Prefix, Prompt, cache_breaks};
-use crate::registry::{Registry, ToolEntry};
+use crate::registry::Registry;
 use crate::session::{EventData, Generation, LoadedPlugin};
 use crate::store::StoreError;
 
@@ -55,11 +55,7 @@ impl Agent {
         if Arc::ptr_eq(ours, &newest) {
             return;
         }
-        let starts = |entry: &&ToolEntry| {
-            let plugin = ours.plugin(&entry.plugin);
-            plugin.is_some_and(|plugin| plugin.info().imports("sessions"))
-        };
-        let tools = ours.tools().iter().filter(starts);
+        let tools = ours.tools_for_children();
         let gone = tools.filter(|entry| newest.tool(&entry.tool.name).is_none());
         let gone = gone.map(|entry| entry.tool.name.clone()).collect();
         self.prompt.withdraw_tools(gone);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use futures::future::join;
 
+use super::compact::by_bytes;
 use super::run::RunError;
 use super::tools::{Batch, Finished, Known};
 use super::{Agent, Cancel, Controller};
@@ -175,7 +176,7 @@ impl Agent {
             options: &self.head.request.options,
             max_tokens: None,
         });
-        let digest = body.digest;
+        let (digest, sent_bytes) = (body.digest, body.bytes.len());
         let key = RequestKey {
             path: self.family.path().to_owned(),
             run: self.controller.run(),
@@ -206,6 +207,11 @@ impl Agent {
                     reason,
                 }),
                 Some(Ok(StreamEvent::Done(Completion { message, usage, .. }))) => {
+                    // A limit holds also where the service does not count.
+                    self.head.tokens += match &usage {
+                        Some(usage) => usage.total(),
+                        None => by_bytes(sent_bytes + message.text().len()),
+                    };
                     let usage = usage.map(EventData::Usage);
                     self.record_answer(message.clone(), digest, usage);
                     return Ok(message);
@@ -438,13 +444,12 @@ impl Agent {
             .map(|call| self.tools.call_event(call))
             .collect();
         let tokens = match &usage {
-            Some(EventData::Usage(usage)) => usage.input_tokens + usage.output_tokens,
+            Some(EventData::Usage(usage)) => usage.total(),
             _ => 0,
         };
         let answer = EventData::AssistantMessage { message, request };
         let events = std::iter::once(answer).chain(usage).chain(calls);
         self.controller.record(events);
-        self.head.tokens += tokens;
         self.measured(tokens);
     }
 
