@@ -20,7 +20,7 @@ mod bindings {
         path: "../wit",
         inline: "
             package raddle:bench;
-            world guest { export raddle:plugin/variables@0.1.0; }
+            world guest { export raddle:plugin/variables@0.1.1; }
         ",
         world: "raddle:bench/guest",
         exports: { default: async },

@@ -11,6 +11,7 @@ mod cases;
 mod compaction;
 mod components;
 mod containment;
+mod contract;
 mod injections;
 mod knowledge;
 mod licences;

@@ -14,8 +14,13 @@ use crate::grants::Grants;
 use crate::refusal::LoadReason;
 use served::{EXPORTS, Export, HTTP_GRANT, IMPORTS};
 
-/// The version of the contract that is served.
-pub const VERSION: &str = "0.1.0";
+/// The versions of the contract that are served, oldest first. Each has everything that those before
+/// it have, so one set of bindings, that of the newest, serves them all: a component is matched with
+/// what it asks for, by the rules of semantic versioning.
+pub const VERSIONS: [&str; 2] = ["0.1.0", "0.1.1"];
+
+/// The newest of them.
+pub const VERSION: &str = VERSIONS[VERSIONS.len() - 1];
 
 const PACKAGE: &str = "raddle:plugin";
 const WASI_VERSION: &str = "0.2";
@@ -126,11 +131,11 @@ pub(crate) fn faults(component: &Component, surface: &Surface, grants: &Grants) 
                 interface: full_name(export),
                 served: served_exports(),
             }),
-            Some(_) if export.version.as_deref() != Some(VERSION) => {
+            Some(_) if !is_served(export.version.as_deref()) => {
                 faults.push(LoadReason::Version {
                     verb: "exports",
                     interface: full_name(export),
-                    served: format!("{PACKAGE}@{VERSION}"),
+                    served: served_versions(),
                 });
             }
             Some(known) => {
@@ -156,11 +161,11 @@ fn import_faults(import: &Interface, grants: &Grants, faults: &mut Vec<LoadReaso
             interface: full_name(import),
             served: served_imports(),
         });
-    } else if known && version != Some(VERSION) {
+    } else if known && !is_served(version) {
         faults.push(LoadReason::Version {
             verb: "imports",
             interface: full_name(import),
-            served: format!("{PACKAGE}@{VERSION}"),
+            served: served_versions(),
         });
     } else if wasi && !version.is_some_and(is_served_wasi) {
         faults.push(LoadReason::Version {
@@ -272,6 +277,10 @@ fn is_granted(import: &Interface, grants: &Grants) -> bool {
     }
 }
 
+fn is_served(version: Option<&str>) -> bool {
+    version.is_some_and(|version| VERSIONS.contains(&version))
+}
+
 fn is_wasi(name: &str) -> bool {
     package(name)
         .strip_prefix("wasi:")
@@ -282,6 +291,11 @@ fn is_served_wasi(version: &str) -> bool {
     version
         .strip_prefix(WASI_VERSION)
         .is_some_and(|rest| rest.starts_with('.'))
+}
+
+fn served_versions() -> String {
+    let versions = VERSIONS.map(|version| format!("{PACKAGE}@{version}"));
+    versions.join(" and ")
 }
 
 fn served_exports() -> String {

@@ -248,6 +248,7 @@ pub(crate) fn skill(skill: skills::Skill) -> SkillEntry {
         description: skill.description,
         kind: skill_kind(skill.workflow),
         path: skill.path,
+        metadata: facts(skill.metadata),
     }
 }
 

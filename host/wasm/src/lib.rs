@@ -25,7 +25,7 @@ mod source;
 mod visit;
 mod weight;
 
-pub use contract::{Interface, VERSION};
+pub use contract::{Interface, VERSION, VERSIONS};
 pub use engine::Allocation;
 pub use limits::Limits;
 pub use load::{

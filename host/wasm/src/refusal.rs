@@ -87,7 +87,7 @@ pub enum LoadReason {
         served: String,
     },
     /// It was built for another version.
-    #[error("{verb} {interface}, and this version serves {served}; build it against that one")]
+    #[error("{verb} {interface}, and this version serves {served}; build it against one of these")]
     Version {
         /// `imports` or `exports`.
         verb: &'static str,

@@ -1,7 +1,8 @@
 //! How many bytes of data a value of the contract holds: what the output limit counts.
 
 use crate::bindings::{
-    agents, filters, injections, sections, sessions, skills, subagents, tools, types, variables,
+    agents, filters, injections, process, sections, sessions, skills, subagents, tools, types,
+    variables,
 };
 
 /// Bytes of text and data in a value, plus a little for each element of a list, so that a list
@@ -47,7 +48,7 @@ record_weight! {
     types::Error { code, message }
     types::ToolCall { id, name, arguments }
     types::Message { text, calls, answers, facts }
-    skills::Skill { name, description, path }
+    skills::Skill { name, description, path, metadata }
     skills::ChecklistStep { text }
     skills::Loaded { name, path, required_by, text, steps }
     sessions::Child { provider, prompt, agent, options }
@@ -57,6 +58,8 @@ record_weight! {
     types::Provider { name, capabilities }
     filters::Filter { name }
     filters::Placed { name, text }
+    process::Command { program, arguments, cwd, environment_variables }
+    process::Companion { program, arguments, cwd, environment_variables }
     sections::Section { name, content }
     variables::Variable { name, content }
     injections::Kind { name, meaning }

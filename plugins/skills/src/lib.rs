@@ -13,7 +13,7 @@ use raddle_sdk::{
     Context, Environment, Error, Fact, Lifetime, arguments, include_prompt, log, session_state,
     settings_files,
 };
-use raddle_skill_format::{Kind, Library, SkillFile};
+use raddle_skill_format::{Kind, Library, Manifest, SkillFile};
 use serde::Deserialize;
 
 pub use catalog::catalog;
@@ -116,6 +116,7 @@ impl raddle_sdk::skills::Guest for Plugin {
             description: skill.manifest.description.clone(),
             workflow: skill.manifest.kind == Kind::Workflow,
             path: skill.path.clone(),
+            metadata: metadata(&skill.manifest),
         });
         Ok(skills.collect())
     }
@@ -176,6 +177,18 @@ fn preload(context: &Context) -> Vec<&str> {
     let facts = context.facts.iter();
     let names = facts.filter(|fact| fact.name == "preload");
     names.flat_map(|fact| fact.value.split(' ')).collect()
+}
+
+/// For whom and when a skill is offered by itself.
+fn metadata(manifest: &Manifest) -> Vec<Fact> {
+    let lists = [
+        ("applies-to", &manifest.applies_to),
+        ("keywords", &manifest.keywords),
+    ];
+    let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
+    let lists = lists.map(|(name, words)| Fact::new(name, words.join(" ")));
+    let priority = Fact::new("priority", manifest.priority.to_string());
+    lists.chain([priority]).collect()
 }
 
 /// The tool, while there is a skill to load.

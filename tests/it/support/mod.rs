@@ -104,6 +104,7 @@ impl MemoryPlugin {
                 description: format!("Use for {}.", skill.name),
                 kind: skill.kind,
                 path: skill.path.clone(),
+                metadata: Vec::new(),
             });
             self.loads.push(skill);
         }

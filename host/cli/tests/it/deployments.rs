@@ -124,7 +124,7 @@ fn inspect_shows_what_a_component_needs_and_gives() {
     for needle in [
         "std:bash",
         "sha256:",
-        "raddle:plugin/tools@0.1.0",
+        "raddle:plugin/tools@0.1.1",
         "needs grants.process = ",
         "tools: bash",
     ] {

@@ -9,6 +9,8 @@
 
 mod command_line;
 mod config;
+#[cfg(target_os = "linux")]
+mod contract;
 mod damage;
 mod deployments;
 mod endless;
@@ -18,9 +20,12 @@ mod filters;
 mod harness;
 mod injections;
 mod killed;
+#[cfg(target_os = "linux")]
+mod outside;
 mod programs;
 mod protocol;
 mod runs;
+mod script;
 mod session_protocol;
 mod skills;
 #[cfg(target_os = "linux")]

@@ -1,11 +1,10 @@
 //! Subagents by the standard plugins: tools that follow their providers, children that are sessions,
 //! and what they may use up.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use crate::harness::Home;
+use crate::script::Script;
 
 const HEAD: &str = r#"
 [model]
@@ -49,41 +48,10 @@ fn subagent(grant: &str) -> String {
     )
 }
 
-/// What the model says.
-#[derive(Default)]
-struct Script(String);
-
-impl Script {
-    fn step(&mut self, key: &str, chunks: &[Value], holds: &[(&str, &str)]) {
-        let expect: Vec<Value> = holds
-            .iter()
-            .map(|(pointer, text)| json!({"pointer": pointer, "contains": text}))
-            .collect();
-        let step = json!({"key": key, "chunks": chunks, "expect": expect});
-        let _ = writeln!(self.0, "{step}");
-    }
-
-    fn call(&mut self, key: &str, calls: &[(&str, &str, Value)], holds: &[(&str, &str)]) {
-        let calls = calls.iter().map(|(id, name, arguments)| {
-            json!({"call": {"id": id, "name": name, "arguments": arguments}})
-        });
-        let chunks: Vec<Value> = calls.chain([json!({"finish": "toolCalls"})]).collect();
-        self.step(key, &chunks, holds);
-    }
-
-    fn say(&mut self, key: &str, text: &str, holds: &[(&str, &str)]) {
-        self.step(
-            key,
-            &[json!({"text": text}), json!({"finish": "stop"})],
-            holds,
-        );
-    }
-}
-
 fn home(plugins: &[&str], script: &Script) -> Home {
     let home = Home::new();
     home.write("raddle.toml", &format!("{HEAD}{}", plugins.concat()));
-    home.write("model.jsonl", &script.0);
+    home.write("model.jsonl", script.text());
     home
 }
 
@@ -439,10 +407,7 @@ fn a_killed_host_leaves_whole_sessions() {
 /// else waits for the next message.
 #[test]
 fn a_tool_goes_with_its_provider_in_the_middle_of_a_run() {
-    let mut script = Script(format!(
-        "{}\n",
-        json!({"recording": 1, "message": "Start."})
-    ));
+    let mut script = Script::of("Start.");
     let command = "touch started; until [ -e go ]; do sleep 0.02; done; echo waited";
     let wait = [("wait", "bash", json!({ "command": command }))];
     script.call("main/1/1", &wait, &[("/tools", "\"subagent\"")]);

@@ -140,6 +140,8 @@ pub struct SkillEntry {
     pub kind: SkillKind,
     /// Where it comes from.
     pub path: String,
+    /// For whom and when it is offered by itself: `applies-to`, `keywords`, `priority`.
+    pub metadata: Vec<Fact>,
 }
 
 /// A named open-ended value.

@@ -9,6 +9,7 @@ mod http;
 mod inject;
 mod model;
 pub mod process;
+mod programs;
 mod services;
 mod sessions;
 mod skills;
@@ -88,6 +89,9 @@ pub(crate) struct State {
     resources: ResourceTable,
     http: WasiHttpCtx,
     gate: http::Gate,
+    /// The programs that are talked with, by number.
+    companions: BTreeMap<u32, process::Companion>,
+    companions_opened: u32,
 }
 
 impl State {
@@ -113,6 +117,8 @@ impl State {
             resources: ResourceTable::new(),
             http: WasiHttpCtx::new(),
             gate: http::Gate::new(profile.clone()),
+            companions: BTreeMap::new(),
+            companions_opened: 0,
             profile,
         }
     }

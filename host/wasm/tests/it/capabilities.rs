@@ -23,7 +23,7 @@ fn reader(path: &str, length: u32) -> Vec<u8> {
     Guest::new()
         .import("workspace")
         .core_import(
-            r#"(import "raddle:plugin/workspace@0.1.0" "read"
+            r#"(import "raddle:plugin/workspace@0.1.1" "read"
                 (func $read (param i32 i32 i32 i32 i32)))"#,
         )
         .core(&data(1100, path))
@@ -135,7 +135,7 @@ fn runner(program: &str, script: &str) -> Vec<u8> {
     Guest::new()
         .import("process")
         .core_import(
-            r#"(import "raddle:plugin/process@0.1.0" "run"
+            r#"(import "raddle:plugin/process@0.1.1" "run"
                 (func $run (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32
                     i32)))"#,
         )

@@ -68,13 +68,13 @@ impl Guest {
 
     /// Exports `interface` of the contract.
     pub(crate) fn export(mut self, interface: &str) -> Self {
-        self.world += &format!("export raddle:plugin/{interface}@0.1.0;\n");
+        self.world += &format!("export raddle:plugin/{interface}@0.1.1;\n");
         self
     }
 
     /// Imports `interface` of the contract.
     pub(crate) fn import(mut self, interface: &str) -> Self {
-        self.world += &format!("import raddle:plugin/{interface}@0.1.0;\n");
+        self.world += &format!("import raddle:plugin/{interface}@0.1.1;\n");
         self
     }
 
@@ -84,7 +84,7 @@ impl Guest {
         self
     }
 
-    /// Imports a core function: `(import "raddle:plugin/log@0.1.0" "write" (func …))`.
+    /// Imports a core function: `(import "raddle:plugin/log@0.1.1" "write" (func …))`.
     pub(crate) fn core_import(mut self, text: &str) -> Self {
         self.imports += text;
         self.imports.push('\n');
@@ -112,7 +112,7 @@ impl Guest {
 
     /// Exports an `offer` of `interface` whose instructions return the address of a result.
     pub(crate) fn offer(self, interface: &str, instructions: &str) -> Self {
-        let name = format!("raddle:plugin/{interface}@0.1.0#offer");
+        let name = format!("raddle:plugin/{interface}@0.1.1#offer");
         self.export(interface).core(&format!(
             r#"(func (export "{name}") {ENVIRONMENT} (result i32) {instructions})"#
         ))
@@ -126,7 +126,7 @@ impl Guest {
         kind: &str,
         instructions: &str,
     ) -> Self {
-        let name = format!("raddle:plugin/{interface}@0.1.0#{function}");
+        let name = format!("raddle:plugin/{interface}@0.1.1#{function}");
         self.core(&format!(
             r#"(func (export "{name}") {kind} {instructions})"#
         ))
@@ -200,10 +200,10 @@ impl Guest {
             .filter(|path| path.extension().is_some_and(|extension| extension == "wit"))
             .collect();
         files.sort();
-        let mut package = "package raddle:plugin@0.1.0;\n".to_owned();
+        let mut package = "package raddle:plugin@0.1.1;\n".to_owned();
         for file in files {
             let text = std::fs::read_to_string(file).unwrap();
-            package += &text.replace("package raddle:plugin@0.1.0;", "");
+            package += &text.replace("package raddle:plugin@0.1.1;", "");
         }
         for (from, to) in &self.edits {
             assert!(package.contains(from), "the contract has no `{from}`");

@@ -184,7 +184,7 @@ async fn a_plugin_reads_its_own_settings() {
     let guest = Guest::new()
         .import("settings-host")
         .core_import(
-            r#"(import "raddle:plugin/settings-host@0.1.0" "read" (func $read (param i32)))"#,
+            r#"(import "raddle:plugin/settings-host@0.1.1" "read" (func $read (param i32)))"#,
         )
         .core(&words(1024, &[0, 1]))
         .rendering("(call $read (i32.const 1032)) (i32.const 1024)")
@@ -211,11 +211,11 @@ fn keeper(expected: &str) -> Vec<u8> {
     Guest::new()
         .import("session-state")
         .core_import(
-            r#"(import "raddle:plugin/session-state@0.1.0" "get"
+            r#"(import "raddle:plugin/session-state@0.1.1" "get"
                 (func $get (param i32 i32 i32)))
-            (import "raddle:plugin/session-state@0.1.0" "set"
+            (import "raddle:plugin/session-state@0.1.1" "set"
                 (func $set (param i32 i32 i32 i32 i32)))
-            (import "raddle:plugin/session-state@0.1.0" "swap"
+            (import "raddle:plugin/session-state@0.1.1" "swap"
                 (func $swap (param i32 i32 i32 i32 i32 i32 i32 i32)))"#,
         )
         .core(&data(1100, "kv1v2"))
@@ -268,9 +268,9 @@ async fn keys_are_listed_and_removed() {
     let guest = Guest::new()
         .import("session-state")
         .core_import(
-            r#"(import "raddle:plugin/session-state@0.1.0" "list-keys"
+            r#"(import "raddle:plugin/session-state@0.1.1" "list-keys"
                 (func $list (param i32 i32 i32)))
-            (import "raddle:plugin/session-state@0.1.0" "remove"
+            (import "raddle:plugin/session-state@0.1.1" "remove"
                 (func $remove (param i32 i32 i32)))"#,
         )
         .core(&data(1100, "a2"))
@@ -324,7 +324,7 @@ async fn only_what_acts_changes_the_session() {
         let guest = Guest::new()
             .import(interface)
             .core_import(&format!(
-                r#"(import "raddle:plugin/{interface}@0.1.0" "{function}"
+                r#"(import "raddle:plugin/{interface}@0.1.1" "{function}"
                     (func $change (param{kinds})))"#
             ))
             .calling(&instructions)
@@ -355,11 +355,11 @@ async fn progress_goes_to_the_calling_session() {
     let guest = Guest::new()
         .import("progress")
         .core_import(
-            r#"(import "raddle:plugin/progress@0.1.0" "report"
+            r#"(import "raddle:plugin/progress@0.1.1" "report"
                 (func $report (param i32 i32 i32 i32)))
-            (import "raddle:plugin/progress@0.1.0" "write" (func $write (param i32 i32)))
-            (import "raddle:plugin/progress@0.1.0" "say" (func $say (param i32 i32)))
-            (import "raddle:plugin/progress@0.1.0" "emit"
+            (import "raddle:plugin/progress@0.1.1" "write" (func $write (param i32 i32)))
+            (import "raddle:plugin/progress@0.1.1" "say" (func $say (param i32 i32)))
+            (import "raddle:plugin/progress@0.1.1" "emit"
                 (func $emit (param i32 i32 i32 i32)))"#,
         )
         .core(&data(1100, "halfchunkhello{}"))

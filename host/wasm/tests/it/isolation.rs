@@ -113,7 +113,7 @@ fn waiter() -> Vec<u8> {
     Guest::new()
         .import("session-state")
         .core_import(
-            r#"(import "raddle:plugin/session-state@0.1.0" "get"
+            r#"(import "raddle:plugin/session-state@0.1.1" "get"
                 (func $get (param i32 i32 i32)))"#,
         )
         .rendering("(call $get (i32.const 1100) (i32.const 1) (i32.const 1024)) (i32.const 1024)")

@@ -92,7 +92,7 @@ async fn a_host_call_that_never_answers_is_in_the_time_limit() {
     let guest = Guest::new()
         .import("session-state")
         .core_import(
-            r#"(import "raddle:plugin/session-state@0.1.0" "get"
+            r#"(import "raddle:plugin/session-state@0.1.1" "get"
                 (func $get (param i32 i32 i32)))"#,
         )
         .rendering("(call $get (i32.const 1100) (i32.const 1) (i32.const 1024)) (i32.const 1024)");
@@ -223,8 +223,8 @@ async fn host_calls_made_deep_in_the_guest_have_room() {
         .import("settings-host")
         .import("session-state")
         .core_import(
-            r#"(import "raddle:plugin/settings-host@0.1.0" "read" (func $read (param i32)))
-            (import "raddle:plugin/session-state@0.1.0" "get"
+            r#"(import "raddle:plugin/settings-host@0.1.1" "read" (func $read (param i32)))
+            (import "raddle:plugin/session-state@0.1.1" "get"
                 (func $get (param i32 i32 i32)))"#,
         )
         .core(
@@ -328,7 +328,7 @@ async fn what_host_calls_move_is_limited_together_and_alone() {
             .memory("60")
             .import("log")
             .core_import(
-                r#"(import "raddle:plugin/log@0.1.0" "write"
+                r#"(import "raddle:plugin/log@0.1.1" "write"
                     (func $log (param i32 i32 i32 i32 i32)))"#,
             )
             .rendering(&log);

@@ -5,6 +5,7 @@ mod ending;
 mod output;
 mod permissions;
 mod sandbox;
+mod talking;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -88,7 +88,7 @@ async fn a_component_that_contributes_nothing_is_told_what_it_could_export() {
             [
                 "plugin `guest` exports no interface of the plugin contract; it can export \
               raddle:plugin/{sections, variables, tools, agents, injections, watchers, \
-              compaction, skills, knowledge, subagents, filters, settings}@0.1.0"
+              compaction, skills, knowledge, subagents, filters, settings}@0.1.1"
             ]
         );
     }
@@ -125,14 +125,14 @@ async fn an_import_that_nobody_serves_is_named_with_its_version() {
             .dummy(),
     )
     .await;
-    assert!(told[0].contains("imports raddle:plugin/logging@0.1.0, which is not served"));
+    assert!(told[0].contains("imports raddle:plugin/logging@0.1.1, which is not served"));
 }
 
 #[tokio::test]
 async fn another_version_is_told_which_is_served() {
     let newer = |guest: Guest| {
         guest
-            .edit("raddle:plugin@0.1.0", "raddle:plugin@0.2.0")
+            .edit("raddle:plugin@0.1.1", "raddle:plugin@0.2.0")
             .dummy()
     };
     let told = messages(newer(
@@ -143,9 +143,9 @@ async fn another_version_is_told_which_is_served() {
         told,
         [
             "plugin `guest` imports raddle:plugin/types@0.2.0, and this version serves \
-             raddle:plugin@0.1.0; build it against that one",
+             raddle:plugin@0.1.0 and raddle:plugin@0.1.1; build it against one of these",
             "plugin `guest` exports raddle:plugin/variables@0.2.0, and this version serves \
-             raddle:plugin@0.1.0; build it against that one",
+             raddle:plugin@0.1.0 and raddle:plugin@0.1.1; build it against one of these",
         ]
     );
     let told = messages(newer(
@@ -171,9 +171,9 @@ async fn an_unknown_interface_of_the_contract_is_refused() {
     assert_eq!(
         told,
         [
-            "plugin `guest` exports raddle:plugin/actors@0.1.0, which this version does not have; it \
+            "plugin `guest` exports raddle:plugin/actors@0.1.1, which this version does not have; it \
           has raddle:plugin/{sections, variables, tools, agents, injections, watchers, \
-              compaction, skills, knowledge, subagents, filters, settings}@0.1.0"
+              compaction, skills, knowledge, subagents, filters, settings}@0.1.1"
         ]
     );
 }
@@ -190,7 +190,7 @@ async fn a_function_of_another_type_is_named() {
     assert_eq!(told.len(), 1);
     assert!(
         told[0].starts_with(
-            "plugin `guest` exports `resolve` of raddle:plugin/variables@0.1.0 with another type \
+            "plugin `guest` exports `resolve` of raddle:plugin/variables@0.1.1 with another type \
              than the contract's: "
         ),
         "{told:?}"
@@ -208,8 +208,8 @@ async fn a_record_or_enum_of_another_time_is_found_in_every_function() {
         .export("variables");
     let told = messages(guest.dummy()).await;
     assert_eq!(told.len(), 2);
-    assert!(told[0].contains("`offer` of raddle:plugin/sections@0.1.0"));
-    assert!(told[1].contains("`offer` of raddle:plugin/variables@0.1.0"));
+    assert!(told[0].contains("`offer` of raddle:plugin/sections@0.1.1"));
+    assert!(told[1].contains("`offer` of raddle:plugin/variables@0.1.1"));
 }
 
 #[tokio::test]
@@ -222,7 +222,7 @@ async fn a_missing_function_is_named() {
         .export("tools");
     assert_eq!(
         messages(guest.dummy()).await,
-        ["plugin `guest` exports raddle:plugin/tools@0.1.0 without its function `call`"]
+        ["plugin `guest` exports raddle:plugin/tools@0.1.1 without its function `call`"]
     );
 }
 
@@ -234,7 +234,7 @@ async fn an_import_of_another_type_is_named() {
         .export("sections");
     let told = messages(guest.dummy()).await;
     assert!(
-        told[0].contains("raddle:plugin/settings-host@0.1.0") && told[0].contains("`read`"),
+        told[0].contains("raddle:plugin/settings-host@0.1.1") && told[0].contains("`read`"),
         "{told:?}"
     );
 }
@@ -336,7 +336,7 @@ async fn a_component_can_be_inspected_without_grants() {
     let exports: Vec<_> = info.exports.iter().map(|export| &*export.name).collect();
     assert_eq!(exports, ["raddle:plugin/tools"]);
     assert_eq!(info.exports[0].functions, ["call", "offer"]);
-    assert_eq!(info.exports[0].version.as_deref(), Some("0.1.0"));
+    assert_eq!(info.exports[0].version.as_deref(), Some("0.1.1"));
     assert_eq!(info.imports[0].name, "raddle:plugin/process");
     assert!(info.imports[0].grant.unwrap().starts_with("grants.process"));
     let core = ComponentSource::Bytes(case("15-core-module-not-component.wat").into());

@@ -109,10 +109,6 @@ impl<'a> Outputs<'a> {
                 count = self.output.read() => (&mut self.output, count),
                 count = self.errors.read() => (&mut self.errors, count),
             };
-            if count == 0 {
-                stream.pipe = None;
-                continue;
-            }
             let bytes = &stream.buffer[..count];
             stream.kept.push(bytes);
             if let Some(live) = &mut self.live
@@ -129,7 +125,8 @@ impl<'a> Outputs<'a> {
     }
 }
 
-struct Stream {
+/// The end of a pipe that a program writes to, and what is kept of it.
+pub(super) struct Stream {
     /// `None` when nobody can write to it any more.
     pipe: Option<Receiver>,
     name: Option<String>,
@@ -139,7 +136,8 @@ struct Stream {
 }
 
 impl Stream {
-    fn open(keep: usize) -> io::Result<(Self, OwnedFd)> {
+    /// Keeps `keep` bytes; with the end that the program gets.
+    pub(super) fn open(keep: usize) -> io::Result<(Self, OwnedFd)> {
         let (read, write) = io::pipe()?;
         let inode = rustix::fs::fstat(read.as_fd())?.st_ino;
         let stream = Self {
@@ -162,13 +160,39 @@ impl Stream {
         }
     }
 
-    /// Reads into the buffer. How many bytes came; 0 at the end. A closed stream never answers.
-    async fn read(&mut self) -> usize {
-        match &mut self.pipe {
+    /// Reads into the buffer: how many bytes came; 0 at the end, once. A closed stream never answers.
+    /// Safe to drop half way.
+    pub(super) async fn read(&mut self) -> usize {
+        let count = match &mut self.pipe {
             // A pipe that cannot be read gives nothing more.
             Some(pipe) => pipe.read(&mut self.buffer).await.unwrap_or(0),
             None => std::future::pending().await,
+        };
+        if count == 0 {
+            self.pipe = None;
         }
+        count
+    }
+
+    /// What was read last.
+    pub(super) fn bytes(&self, count: usize) -> &[u8] {
+        &self.buffer[..count]
+    }
+
+    /// Reads, and keeps what it is to keep.
+    pub(super) async fn keep(&mut self) {
+        let count = self.read().await;
+        self.kept.push(&self.buffer[..count]);
+    }
+
+    /// Whether nobody can write to it any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    /// What was kept, and how many bytes were left out.
+    pub(super) fn kept(self) -> (Vec<u8>, u64) {
+        self.kept.finish()
     }
 }
 

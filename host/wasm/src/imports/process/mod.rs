@@ -16,6 +16,7 @@
 //! Linux only: pidfds, `/proc`, memfds.
 
 mod capture;
+mod companion;
 mod environment;
 mod launch;
 mod ledger;
@@ -28,13 +29,15 @@ mod watcher;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use raddle_core::plugins::{DomainError, ErrorKind, Fact};
 use tokio::time::{Instant, sleep, timeout};
 
-use self::capture::Outputs;
+use self::capture::{Outputs, Written};
+pub use self::companion::{Companion, Heard};
 use self::environment::Environment;
 pub use self::sandbox::{NoSandbox, Policy, support};
 use self::spawn::{Order, Starter};
@@ -203,11 +206,37 @@ impl Processes {
         Ok(outputs.complete(status))
     }
 
+    /// Starts a program to talk with. Of `command`, input, timeout and what is said of the output
+    /// count for nothing.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn open_companion(&self, command: &Command) -> Result<Companion, DomainError> {
+        let (ends, input, written) = companion::pipes().map_err(|error| no_streams(&error))?;
+        let order = self.order(command, input, written)?;
+        let tree = self.starter.start(order).await;
+        let tree = tree.map_err(|error| spawn::failure(&command.program, &error))?;
+        Ok(Companion::new(tree, ends))
+    }
+
     fn prepare<'a>(
         &self,
         command: &Command,
         live: Option<Live<'a>>,
     ) -> Result<(Order, Outputs<'a>), DomainError> {
+        let input = program::input(&command.input).map_err(|error| no_streams(&error))?;
+        let outputs = Outputs::open(command.max_output, command.merge, live);
+        let (outputs, written) = outputs.map_err(|error| no_streams(&error))?;
+        Ok((self.order(command, input, written)?, outputs))
+    }
+
+    /// What to start, if it may be started.
+    fn order(
+        &self,
+        command: &Command,
+        input: OwnedFd,
+        written: Written,
+    ) -> Result<Order, DomainError> {
         if !self.programs.contains(&command.program) {
             return Err(DomainError::new(
                 ErrorKind::Denied,
@@ -233,15 +262,12 @@ impl Processes {
             .map_err(|failure| failure.at(cwd))?;
         let environment = self.environment.with(&command.environment)?;
         let path = program::find(&command.program, environment.get("PATH"))?;
-        let no_streams = |error: std::io::Error| {
-            DomainError::new(ErrorKind::Unavailable, "streams", error.to_string())
-        };
-        let input = program::input(&command.input).map_err(no_streams)?;
-        let (outputs, written) =
-            Outputs::open(command.max_output, command.merge, live).map_err(no_streams)?;
-        let order = Order::new(&path, command, &environment, folder, input, written)?;
-        Ok((order, outputs))
+        Order::new(&path, command, &environment, folder, input, written)
     }
+}
+
+fn no_streams(error: &std::io::Error) -> DomainError {
+    DomainError::new(ErrorKind::Unavailable, "streams", error.to_string())
 }
 
 impl Outputs<'_> {
