@@ -1,6 +1,7 @@
 //! From a config to what can run: the one place where store, runtime, provider and registry are
 //! wired together.
 
+mod examine;
 mod findings;
 
 use std::collections::BTreeSet;
@@ -9,9 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use raddle_core::agent::{AgentSettings, Rule};
-use raddle_core::plugins::{Environment, Fact, Plugin};
+use raddle_core::plugins::Plugin;
 use raddle_core::prompt::{Prompt, PromptOptions};
-use raddle_core::registry::{Registry, RegistryFault, RegistryOptions, ToolEntry, contributions};
+use raddle_core::registry::{Registry, ToolEntry};
 use raddle_core::store::Store;
 use raddle_store::SqliteStore;
 use raddle_wasm::grants::Sandbox;
@@ -26,8 +27,9 @@ use crate::model;
 use crate::programs;
 use crate::report::{Finding, did_you_mean, in_order};
 use crate::standard;
-use crate::terminal::CompileProgress;
-use findings::{agent, load_finding, registry_finding, rules, skill_faults, unknown_plugins};
+use findings::unknown_plugins;
+
+pub(crate) use examine::{Examined, examine};
 
 /// A deployment whose plugins are loaded and agree with each other.
 pub(crate) struct Deployment {
@@ -41,6 +43,8 @@ pub(crate) struct Deployment {
     pub(crate) rules: Arc<[Rule]>,
     /// The agent that is active at the start.
     pub(crate) agent: Option<String>,
+    /// `optional` plugins that kept failing: as long as they are what they are, they stay out.
+    given_up: Vec<Arc<dyn Plugin>>,
     /// What runs the plugins.
     runtime: Runtime,
 }
@@ -63,78 +67,6 @@ pub(crate) struct Unsandboxed {
     pub(crate) reason: String,
 }
 
-/// What loading a deployment showed.
-pub(crate) struct Examined {
-    /// The plugins and what each owns; absent when they cannot be brought together.
-    pub(crate) registry: Option<Registry>,
-    /// Plugins are missing from `registry` that the deployment cannot do without: what refers to
-    /// them is no fault of its own.
-    pub(crate) partial: bool,
-    /// `optional` plugins that did not load.
-    pub(crate) left_out: Vec<LeftOut>,
-    /// Everything that is wrong.
-    pub(crate) faults: Vec<Finding>,
-    rules: Vec<Rule>,
-    agent: Option<String>,
-}
-
-/// Loads as much of a deployment as can be loaded, and finds everything that is wrong with it
-/// besides `faults`. Plugins in `without` are left out; those that are the same as `before` are kept.
-pub(crate) async fn examine(
-    config: &Config,
-    runtime: &Runtime,
-    without: &[String],
-    before: Option<&Registry>,
-    mut faults: Vec<Finding>,
-) -> Result<Examined, Failure> {
-    let incomplete = !faults.is_empty();
-    let rules = rules(config, &mut faults);
-    let specs: Vec<PluginSpec> = config
-        .plugins
-        .iter()
-        .filter(|plugin| !without.contains(&plugin.id))
-        .map(|plugin| specification(plugin, config.directory()))
-        .collect::<Result<_, _>>()?;
-    let progress = CompileProgress::default();
-    let loaded = runtime.load(specs, &progress).await;
-    progress.finish();
-    let plugins = loaded.plugins.into_iter();
-    let plugins = plugins.map(|plugin| {
-        let known = before.and_then(|before| before.plugin(&plugin.info().id));
-        let known = known.filter(|known| known.info() == plugin.info());
-        known.cloned().unwrap_or(plugin)
-    });
-    let mut gathering = Gathering {
-        config,
-        plugins: plugins.collect(),
-        partial: incomplete,
-        left_out: Vec::new(),
-        faults,
-    };
-    for fault in &loaded.faults {
-        gathering.fault(Some(&fault.plugin), load_finding(config, fault));
-    }
-    let registry = gathering.settle().await;
-    let agent = match &registry {
-        Some(registry) if !gathering.partial => agent(config, registry).unwrap_or_else(|fault| {
-            gathering.faults.push(fault);
-            None
-        }),
-        _ => None,
-    };
-    if let Some(registry) = registry.as_ref().filter(|_| !gathering.partial) {
-        gathering.faults.extend(skill_faults(config, registry));
-    }
-    Ok(Examined {
-        registry,
-        agent,
-        partial: gathering.partial,
-        left_out: gathering.left_out,
-        faults: gathering.faults,
-        rules,
-    })
-}
-
 impl std::fmt::Display for Unsandboxed {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { plugin, reason } = self;
@@ -154,23 +86,33 @@ impl Deployment {
             return Err(Failure::Misuse(unknown.join("; ")));
         }
         let runtime = runtime(Some(&config))?;
-        Self::load_with(config, runtime, without, None).await
+        Self::load_with(config, runtime, without, &[]).await
+    }
+
+    /// Loads everything but what may be [`late`](config::Plugin::late), for a front end that takes that
+    /// over when it is there.
+    pub(crate) async fn load_early(config: Config) -> Result<Self, Failure> {
+        let late = config.plugins.iter().filter(|plugin| plugin.late);
+        let late: Vec<String> = late.map(|plugin| plugin.id.clone()).collect();
+        Self::load(config, &late).await
     }
 
     /// Loads everything again. What is the same as before is kept, not copied: sessions that go on
     /// with it notice nothing.
     pub(crate) async fn load_after(config: Config, before: &Self) -> Result<Self, Failure> {
         let runtime = before.runtime.clone();
-        Self::load_with(config, runtime, &[], Some(&before.registry)).await
+        let plugins = before.registry.plugins().iter();
+        let known: Vec<_> = plugins.chain(&before.given_up).cloned().collect();
+        Self::load_with(config, runtime, &[], &known).await
     }
 
     async fn load_with(
         config: Config,
         runtime: Runtime,
         without: &[String],
-        before: Option<&Registry>,
+        known: &[Arc<dyn Plugin>],
     ) -> Result<Self, Failure> {
-        let examined = examine(&config, &runtime, without, before, Vec::new()).await?;
+        let examined = examine(&config, &runtime, without, known, Vec::new()).await?;
         let registry = match examined.registry {
             Some(registry) if examined.faults.is_empty() => registry,
             _ => return Err(Failure::Bad(in_order(examined.faults))),
@@ -180,6 +122,7 @@ impl Deployment {
             left_out: examined.left_out,
             rules: examined.rules.into(),
             agent: examined.agent,
+            given_up: examined.given_up,
             runtime,
             config,
         })
@@ -197,6 +140,26 @@ impl Deployment {
                 .collect()
         };
         self.config.text != next.config.text || known(self) != known(next)
+    }
+
+    /// The plugins that are still to come.
+    pub(crate) fn late(&self) -> impl Iterator<Item = &str> {
+        let late = self.config.plugins.iter().filter(|plugin| plugin.late);
+        let late = late.map(|plugin| &*plugin.id);
+        late.filter(|id| self.registry.plugin(id).is_none() && !self.is_left_out(id))
+    }
+
+    /// Whether an `optional` plugin has begun to be called no more, so that it is to be left out.
+    pub(crate) fn has_one_to_give_up(&self) -> bool {
+        let mut optional = self.config.plugins.iter().filter(|plugin| plugin.optional);
+        optional.any(|plugin| {
+            let loaded = self.registry.plugin(&plugin.id);
+            loaded.is_some_and(|loaded| loaded.is_quarantined())
+        })
+    }
+
+    fn is_left_out(&self, id: &str) -> bool {
+        self.left_out.iter().any(|left_out| left_out.plugin == id)
     }
 
     /// The files and folders that it was made from.
@@ -302,18 +265,6 @@ pub(crate) fn unsandboxed(config: &Config) -> Vec<Unsandboxed> {
     plugins.collect()
 }
 
-/// What the host itself supplies to plugins.
-fn environment(config: &Config) -> Environment {
-    let deferred = (!config.deferred.is_empty()).then(|| Fact {
-        name: "deferred-tools".to_owned(),
-        value: config.deferred.join(" "),
-    });
-    Environment {
-        facts: deferred.into_iter().collect(),
-        ..Environment::default()
-    }
-}
-
 /// The file that holds the sessions of a deployment, else that in the user's data folder.
 pub(crate) fn store_path(config: Option<&Config>) -> Result<PathBuf, Failure> {
     match config.and_then(|config| config.store.clone()) {
@@ -378,77 +329,4 @@ fn specification(plugin: &config::Plugin, directory: &Path) -> Result<PluginSpec
         grants: plugin.grants.clone(),
         limits: plugin.limits,
     })
-}
-
-/// Plugins on their way to a registry.
-struct Gathering<'a> {
-    config: &'a Config,
-    plugins: Vec<Arc<dyn Plugin>>,
-    partial: bool,
-    left_out: Vec<LeftOut>,
-    faults: Vec<Finding>,
-}
-
-impl Gathering<'_> {
-    /// Brings the offers of all plugins together. A plugin at fault is left out and the others
-    /// are asked again, so that one plugin's fault does not hide another's; whether that is a
-    /// deployment is decided by the faults that remain.
-    async fn settle(&mut self) -> Option<Registry> {
-        let order = &self.config.tool_order;
-        let options = RegistryOptions {
-            tool_order: (!order.is_empty()).then(|| order.clone()),
-            filter_order: self.config.filter_order.clone(),
-        };
-        let environment = environment(self.config);
-        loop {
-            let faults = match contributions(&self.plugins, &environment, &options).await {
-                Ok(registry) => return Some(registry),
-                Err(faults) => faults,
-            };
-            let before = self.plugins.len();
-            let partial = self.partial;
-            for fault in &faults {
-                let blamed = blamed(fault);
-                if !(partial && fault.is_about_absence()) {
-                    self.fault(fault.plugin(), registry_finding(self.config, fault));
-                }
-                self.plugins
-                    .retain(|plugin| Some(plugin.info().id.as_str()) != blamed);
-            }
-            if self.plugins.len() == before {
-                return None;
-            }
-        }
-    }
-
-    /// Notes a fault: of an `optional` plugin it is the reason why it is left out.
-    fn fault(&mut self, plugin: Option<&str>, finding: Finding) {
-        let Some(id) = plugin.filter(|plugin| self.is_optional(plugin)) else {
-            self.partial = true;
-            self.faults.push(finding);
-            return;
-        };
-        match self.left_out.iter_mut().find(|known| known.plugin == id) {
-            Some(known) => known.faults.push(finding),
-            None => self.left_out.push(LeftOut {
-                plugin: id.to_owned(),
-                faults: vec![finding],
-            }),
-        }
-    }
-
-    fn is_optional(&self, id: &str) -> bool {
-        let mut plugins = self.config.plugins.iter();
-        plugins.any(|plugin| plugin.id == id && plugin.optional)
-    }
-}
-
-/// The plugin without which the others may agree.
-fn blamed(fault: &RegistryFault) -> Option<&str> {
-    match fault {
-        RegistryFault::Duplicate { second, .. } | RegistryFault::WireCollision { second, .. } => {
-            Some(second)
-        }
-        fault => fault.plugin(),
-    }
 }

@@ -90,13 +90,21 @@ impl Live {
         let mut watched = BTreeMap::new();
         self.attend(&mut watcher, &mut watched);
         let live = Arc::clone(self);
+        let mut is_whole = self.current().late().next().is_none();
+        let mut was_refused = false;
         let task = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(LOOK).await;
-                if !live.changed.has_settled() {
-                    continue;
+                if is_whole {
+                    tokio::time::sleep(LOOK).await;
+                    let is_wanted = !was_refused && live.current().has_one_to_give_up();
+                    if !live.changed.has_settled() && !is_wanted {
+                        continue;
+                    }
                 }
-                if let Some(news) = live.reload().await {
+                is_whole = true;
+                let news = live.reload().await;
+                was_refused = matches!(news, Some(News::Refused(_)));
+                if let Some(news) = news {
                     tell(news);
                 }
                 live.attend(&mut watcher, &mut watched);

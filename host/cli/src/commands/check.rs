@@ -36,7 +36,7 @@ pub(super) async fn run(json: bool, place: &Place) -> Result<(), Failure> {
     let file = config::find(place.config.as_deref(), &place.directory)?;
     let (config, faults) = Config::read(&file)?;
     let runtime = runtime(Some(&config))?;
-    let mut examined = examine(&config, &runtime, &[], None, faults).await?;
+    let mut examined = examine(&config, &runtime, &[], &[], faults).await?;
     examined.faults.extend(model::faults(&config));
     examined
         .faults

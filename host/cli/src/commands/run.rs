@@ -49,7 +49,11 @@ pub(super) async fn run(arguments: &RunArguments, place: &Place) -> Result<(), F
         ));
     }
     let sessions = Sessions::open(&config);
-    let deployment = Arc::new(Deployment::load(config, &[]).await?);
+    let deployment = Arc::new(match terminal {
+        true => Deployment::load_early(config).await?,
+        // What is played is the same every time.
+        false => Deployment::load(config, &[]).await?,
+    });
     let live = Live::of(Arc::clone(&deployment));
     let sessions = sessions.opened().await?;
     let screen = Arc::new(if terminal {
@@ -294,6 +298,9 @@ fn welcome(deployment: &Deployment, link: &Link) {
         for fault in &left_out.faults {
             notice(style.faint(format!("left out: {fault}")));
         }
+    }
+    for late in deployment.late() {
+        notice(style.faint(format!("still to come: `{late}`")));
     }
     if let Some(how) = link.key_missing() {
         notice(style.faint(format!("a recording answers: {how}")));

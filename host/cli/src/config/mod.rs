@@ -124,6 +124,8 @@ pub(crate) struct Plugin {
     pub(crate) limits: Limits,
     /// Left out instead of failing the deployment when it does not load.
     pub(crate) optional: bool,
+    /// Loaded while sessions run already.
+    pub(crate) late: bool,
 }
 
 /// Where a component comes from.

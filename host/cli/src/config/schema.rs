@@ -237,6 +237,7 @@ fn plugin(item: &Item<'_>, base: &Path) -> Option<Plugin> {
     let mut table = item.table()?;
     let optional = table.get("optional").and_then(|item| item.boolean());
     let optional = optional.unwrap_or_default();
+    let late = table.get("late").and_then(|item| item.boolean());
     let remedy = "write `source = \"std:NAME\"` or the path of a component";
     let source = table.require("source", remedy).and_then(|item| {
         let written = item.words()?;
@@ -262,6 +263,7 @@ fn plugin(item: &Item<'_>, base: &Path) -> Option<Plugin> {
         grants: grants.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         optional,
+        late: late.unwrap_or_default(),
     })
 }
 

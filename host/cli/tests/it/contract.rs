@@ -66,7 +66,9 @@ fn a_component_of_each_release_does_all_that_its_release_has() {
             .stdout
             .lines()
             .map(|line| -> Value { serde_json::from_str(line).expect("JSON") });
-        let results = events.filter(|event| event["type"] == "tool.result");
+        let results: Vec<Value> = events
+            .filter(|event| event["type"] == "tool.result")
+            .collect();
         let last = results.last().expect("a result");
         let expected = format!(
             "files 0, state kept, tasks 1, skills 0, sent old-1, read loom, ran loom, model \

@@ -11,7 +11,12 @@ pub(crate) struct Script(String);
 impl Script {
     /// A recording that begins with what the user says.
     pub(crate) fn of(message: &str) -> Self {
-        let head = json!({"recording": 1, "message": message});
+        Self::of_all(&[message])
+    }
+
+    /// The same with several messages, one after the other.
+    pub(crate) fn of_all(messages: &[&str]) -> Self {
+        let head = json!({"recording": 1, "message": messages});
         Self(format!("{head}\n"))
     }
 

@@ -1,6 +1,7 @@
 //! Conversations in a terminal: util-linux's `script` provides one.
 
 use std::io::{Read as _, Write as _};
+use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::Home;
+use crate::script::Script;
 
 const CODER: &str = include_str!("../fixtures/coder.toml");
 const RECORDING: &str = include_str!("../fixtures/recording.jsonl");
@@ -252,6 +254,102 @@ grants.sessions = { depth = 1 }
     terminal.see("> ");
     home.write("raddle.toml", &format!("{DEPLOYMENT}{TOOL}"));
     terminal.see("[reloaded: `spawn` is gone");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.code(), Some(0));
+}
+
+const ASIDE: &str = r#"
+[model]
+provider = "openai-responses"
+name = "test-model"
+recording = "recording.jsonl"
+
+[[permission.rule]]
+tool = "*"
+action = "allow"
+"#;
+
+/// "A provider that takes seconds to activate delays nobody else and loses nothing."
+#[test]
+fn a_provider_that_is_late_delays_nobody_and_is_there_when_it_is() {
+    let home = Home::new();
+    let guests = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("guests");
+    let plugins = format!(
+        r#"
+[plugins.slow]
+source = {:?}
+late = true
+settings.rounds = 500000000
+limits.timeout = "600s"
+
+[plugins.subagent]
+source = "std:subagent"
+settings.provider = "slow"
+grants.sessions = {{ depth = 1 }}
+
+[plugins.todo]
+source = "std:todo"
+"#,
+        guests.join("slow.wasm")
+    );
+    home.write("raddle.toml", &format!("{ASIDE}{plugins}"));
+    let mut script = Script::of_all(&["one", "two"]);
+    script.say("main/1/1", "Answer one.", &[("/tools", "todo")]);
+    let ask = [("a", "subagent", json!({ "prompt": "it." }))];
+    script.call("main/2/1", &ask, &[("/tools", "\"subagent\"")]);
+    script.say("main/2/2", "Answer two.", &[("/input", "Did it.")]);
+    home.write("recording.jsonl", script.text());
+
+    let mut terminal = Terminal::start(&home);
+    terminal.see("still to come: `slow`");
+    terminal.see("one");
+    terminal.type_in("\r");
+    terminal.see("Answer one.");
+    terminal.see("two");
+    terminal.see("[reloaded: `slow` is new; from the next message on]");
+    terminal.type_in("\r");
+    terminal.see("[cache break: `subagent` of subagent");
+    terminal.see("Answer two.");
+    terminal.see("> ");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.code(), Some(0));
+}
+
+/// One that keeps failing is left out, if the deployment can do without it: from the next message on.
+#[test]
+fn an_optional_plugin_that_keeps_failing_is_left_out() {
+    let home = Home::new();
+    let guests = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("guests");
+    let fickle = format!(
+        "[plugins.todo]\nsource = \"std:todo\"\n[plugins.fickle]\nsource = {:?}\n\
+         optional = true\nlimits.strikes = 2\n",
+        guests.join("fickle.wasm")
+    );
+    home.write("raddle.toml", &format!("{ASIDE}{fickle}"));
+    let mut script = Script::of_all(&["one", "two"]);
+    let fail = |id| [(id, "fickle", json!({ "fail": true }))];
+    script.call("main/1/1", &fail("a"), &[("/tools", "\"fickle\"")]);
+    script.call("main/1/2", &fail("b"), &[("/input", "plugin-fault")]);
+    script.say("main/1/3", "Answer one.", &[("/input", "plugin-fault")]);
+    script.say("main/2/1", "Answer two.", &[("/tools", "todo")]);
+    home.write("recording.jsonl", script.text());
+
+    let mut terminal = Terminal::start(&home);
+    terminal.see("one");
+    terminal.type_in("\r");
+    terminal.see("[fickle kept failing and is not called any more]");
+    terminal.see("[reloaded: `fickle` is gone; from the next message on]");
+    terminal.see("two");
+    terminal.type_in("\r");
+    terminal.see("[cache break: `fickle` of fickle");
+    terminal.see("Answer two.");
+    terminal.see("> ");
+    // Whatever else changes, it stays out; when it is mended, it is there again.
+    home.write("raddle.toml", &format!("{ASIDE}{fickle}# more\n"));
+    terminal.see("[reloaded: raddle.toml changed");
+    let mended = fickle.replace("strikes = 2", "strikes = 3");
+    home.write("raddle.toml", &format!("{ASIDE}{mended}"));
+    terminal.see("[reloaded: `fickle` is new");
     terminal.type_in("/quit\r");
     assert_eq!(terminal.code(), Some(0));
 }
