@@ -56,6 +56,7 @@ fn filled(runtime: &Runtime, path: &Path, length: u64) -> SqliteStore {
             directory: None,
             variant: "base".to_owned(),
             deployment: None,
+            owner: None,
         };
         store.create(header).await?;
         let events: Vec<Event> = (1..=length).map(result).collect();

@@ -77,7 +77,7 @@ async fn shown(stage: &Stage) -> Vec<String> {
 fn done(stage: &Stage) -> Vec<String> {
     let seen = stage.seen.all();
     let message = |data: &EventData| match data {
-        EventData::Done { message } => Some(message.clone()),
+        EventData::Done { message, .. } => Some(message.clone()),
         _ => None,
     };
     seen.iter().filter_map(message).collect()

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -63,6 +64,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Run the agent once, for scripts
     Exec(ExecArguments),
+    /// Serve conversations over HTTP, with server-sent events
+    Serve(ServeArguments),
     /// Show the exact prompt, and why it is so
     Prompt(PromptArguments),
     /// Check the deployment: config, grants, contracts, ownership, restated facts
@@ -115,6 +118,20 @@ pub(crate) struct ExecArguments {
     /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `raddle serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// Where to listen; anything but this machine needs tokens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7327")]
+    pub(crate) listen: SocketAddr,
+    /// Use a recorded model, which needs no key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recording: Option<PathBuf>,
+    /// Seconds that runs may take to end when the process is told to; then they are cancelled
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) grace: u64,
 }
 
 /// `raddle prompt`.

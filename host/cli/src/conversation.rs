@@ -1,42 +1,19 @@
 //! A session that is talked to: its agent, and what became of each run.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, anyhow};
 use raddle_core::agent::{Agent, AgentSettings, Asker, Cancel, Controller, Observer, Permissions};
 use raddle_core::session::{EndCause, Event, EventData};
-use raddle_core::store::{SessionHeader, SessionSummary, Store};
-use raddle_core::surroundings::Surroundings as _;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinHandle;
 
-use crate::config::{BASE, Config, Variant};
-use crate::deployment::{self, Deployment};
+use crate::config::Variant;
+use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::lock::Lock;
 use crate::model::Link;
-use crate::surroundings::Machine;
-
-/// Where sessions are kept and found.
-pub(crate) struct Sessions {
-    store: Arc<dyn Store>,
-    /// Holds a lock file for each session in use.
-    locks: PathBuf,
-}
-
-/// A session opened by this process alone.
-pub(crate) struct Opened {
-    controller: Controller,
-    /// Whether its prompt variant is decided.
-    chosen: bool,
-    watch: Arc<Watch>,
-    lock: Lock,
-}
-
-/// The sessions, as soon as they are open.
-pub(crate) struct Opening(JoinHandle<Result<Sessions, Failure>>);
+use crate::sessions::Opened;
 
 /// A session that can run.
 pub(crate) struct Conversation {
@@ -96,93 +73,6 @@ struct Seen {
 struct Asked {
     intent: Option<String>,
     step: (u32, u32),
-}
-
-impl Sessions {
-    /// Opens the sessions of a deployment, while the plugins load.
-    pub(crate) fn open(config: &Config) -> Opening {
-        let path = deployment::store_path(Some(config));
-        Opening(tokio::task::spawn_blocking(move || {
-            let path = path?;
-            Ok(Self {
-                store: deployment::open_store(&path)?,
-                locks: path.with_extension("locks"),
-            })
-        }))
-    }
-
-    /// A new session in `directory`.
-    pub(crate) async fn start(
-        &self,
-        directory: &Path,
-        deployment: &Deployment,
-        variant: Option<&str>,
-        observer: Arc<dyn Observer>,
-    ) -> Result<Opened, Failure> {
-        let variant = variant.map(|name| deployment.variant(name)).transpose()?;
-        let header = SessionHeader {
-            id: new_id()?,
-            created: Machine.now(),
-            parent: None,
-            directory: Some(directory.display().to_string()),
-            variant: variant
-                .as_ref()
-                .map_or(BASE, |variant| &variant.name)
-                .to_owned(),
-            deployment: Some(deployment.config.file.display().to_string()),
-        };
-        let lock = Lock::take(&self.locks, &header.id)?;
-        let watch = Watch::new(&header.id, observer);
-        let store = Arc::clone(&self.store);
-        let controller = Controller::start(store, header, Arc::new(Machine), watch.clone()).await;
-        Ok(Opened {
-            controller: controller?,
-            chosen: variant.is_some(),
-            watch,
-            lock,
-        })
-    }
-
-    /// A session to go on with: the one called `id`, else the newest of this deployment.
-    pub(crate) async fn resume(
-        &self,
-        id: Option<&str>,
-        deployment: &Deployment,
-        observer: Arc<dyn Observer>,
-    ) -> Result<Opened, Failure> {
-        let id = match id {
-            Some(id) => find(&*self.store, id).await?.header.id,
-            None => {
-                let file = deployment.config.file.display().to_string();
-                let sessions = self.store.sessions().await?;
-                let newest = sessions
-                    .into_iter()
-                    .find(|session| session.header.deployment.as_deref() == Some(&file));
-                let message = "this deployment has no session to resume";
-                newest
-                    .ok_or_else(|| Failure::Misuse(message.to_owned()))?
-                    .header
-                    .id
-            }
-        };
-        let lock = Lock::take(&self.locks, &id)?;
-        let watch = Watch::new(&id, observer);
-        let store = Arc::clone(&self.store);
-        let controller = Controller::open(store, &id, Arc::new(Machine), watch.clone()).await;
-        Ok(Opened {
-            controller: controller?,
-            chosen: true,
-            watch,
-            lock,
-        })
-    }
-}
-
-impl Opening {
-    /// Waits until they are open.
-    pub(crate) async fn opened(self) -> Result<Sessions, Failure> {
-        self.0.await.context("the sessions cannot be opened")?
-    }
 }
 
 impl Conversation {
@@ -261,6 +151,11 @@ impl Conversation {
         self.run_with(message, &Cancel::new()).await
     }
 
+    /// Whether children work in the background.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.agent.is_at_work()
+    }
+
     /// Compacts because the user asks for it. Says whether something was cut.
     pub(crate) async fn compact(&mut self) -> Result<bool, Failure> {
         let cancel = Cancel::new();
@@ -280,17 +175,37 @@ impl Conversation {
 
     /// Runs if something was left for the idle session that is worth a run.
     pub(crate) async fn listen(&mut self) -> Result<(), Failure> {
-        if !self.agent.listen().await? {
+        if !self.listens_for().await? {
             return Ok(());
         }
         let cancel = Cancel::new();
-        let woken = std::pin::pin!(self.agent.wake(&cancel));
-        until_done(woken, &cancel).await??;
+        let woken = std::pin::pin!(self.wake(&cancel));
+        until_done(woken, &cancel).await?
+    }
+
+    /// Whether something was left for the idle session that is worth a run.
+    pub(crate) async fn listens_for(&mut self) -> Result<bool, Failure> {
+        Ok(self.agent.listen().await?)
+    }
+
+    /// Runs for what was left; nobody but `cancel` cancels it.
+    pub(crate) async fn wake(&mut self, cancel: &Cancel) -> Result<(), Failure> {
+        self.agent.wake(cancel).await?;
         Ok(())
     }
 
     /// Like [`run`](Self::run), for a run that somebody else may cancel too.
     pub(crate) async fn run_with(
+        &mut self,
+        message: &str,
+        cancel: &Cancel,
+    ) -> Result<Outcome, Failure> {
+        let answered = std::pin::pin!(self.answer(message, cancel));
+        until_done(answered, cancel).await?
+    }
+
+    /// The same for a run that nobody but `cancel` cancels.
+    pub(crate) async fn answer(
         &mut self,
         message: &str,
         cancel: &Cancel,
@@ -303,10 +218,7 @@ impl Conversation {
                 .choose_variant(&variant.name, variant.preload)
                 .await?;
         }
-        let cause = {
-            let run = std::pin::pin!(self.agent.run(message, cancel));
-            until_done(run, cancel).await??
-        };
+        let cause = self.agent.run(message, cancel).await?;
         let seen = std::mem::take(&mut *self.watch.seen());
         let controller = self.agent.controller();
         let last = (controller.run(), controller.step());
@@ -370,24 +282,6 @@ pub(crate) fn finish(outcome: &Outcome) -> Result<(), Failure> {
     }
 }
 
-/// The session whose id is `id` or, alone among all, starts with it.
-pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<SessionSummary, Failure> {
-    let mut sessions = store.sessions().await?;
-    if let Some(exact) = sessions.iter().position(|session| session.header.id == id) {
-        return Ok(sessions.swap_remove(exact));
-    }
-    sessions.retain(|session| session.header.id.starts_with(id) && !id.is_empty());
-    match sessions.len() {
-        1 => Ok(sessions.swap_remove(0)),
-        0 => Err(Failure::Misuse(format!(
-            "there is no session `{id}`: `raddle session list` shows them"
-        ))),
-        several => Err(Failure::Misuse(format!(
-            "{several} sessions start with `{id}`: write more of the id"
-        ))),
-    }
-}
-
 impl Asked {
     /// Whether the user has something to do. Nothing is inferred from the words of the message: it
     /// says what it is, or no task is open.
@@ -402,7 +296,7 @@ impl Asked {
 }
 
 impl Watch {
-    fn new(session: &str, observer: Arc<dyn Observer>) -> Arc<Self> {
+    pub(crate) fn new(session: &str, observer: Arc<dyn Observer>) -> Arc<Self> {
         Arc::new(Self {
             session: session.to_owned(),
             observer,
@@ -479,10 +373,4 @@ async fn until_done<T>(
         }
         cancel.cancel();
     }
-}
-
-/// 64 random bits: short enough to type the beginning of, and no two alike.
-pub(crate) fn new_id() -> Result<String, Failure> {
-    let id = Machine.new_id();
-    id.ok_or_else(|| Failure::Unable(anyhow!("there are no random numbers")))
 }

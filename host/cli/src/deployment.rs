@@ -295,6 +295,10 @@ pub(crate) fn runtime(config: Option<&Config>) -> Result<Runtime, Failure> {
         programs::conceal(config);
         settings.environment = programs::environment();
         settings.withheld = model::secret_variables(config.model.as_ref());
+        let tokens = config.tokens.iter();
+        settings
+            .withheld
+            .extend(tokens.map(|token| token.env.clone()));
         settings.watcher = Some(programs::watcher());
     }
     let runtime = Runtime::new(&settings).map_err(anyhow::Error::from)?;

@@ -212,6 +212,7 @@ async fn again(before: &Deployment) -> Result<Deployment, Failure> {
     for (key, is_same) in [
         ("model", config.model == before.config.model),
         ("store", config.store == before.config.store),
+        ("serve", config.tokens == before.config.tokens),
     ] {
         if !is_same {
             let message = format!("[{key}] changed: that takes a new start");

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 
 /// A session that belongs to this process. The system gives it back even when the process is
 /// killed; only its file then stays, and is taken over by whoever comes next.
@@ -14,6 +14,22 @@ pub(crate) struct Lock {
     path: PathBuf,
     /// Held for as long as it is open.
     _file: File,
+}
+
+/// Another process has the session.
+#[derive(Debug)]
+pub(crate) struct InUse(String);
+
+impl std::error::Error for InUse {}
+
+impl std::fmt::Display for InUse {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "session `{}` is in use by another process",
+            self.0
+        )
+    }
 }
 
 impl Lock {
@@ -27,7 +43,7 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(anyhow!("session `{id}` is in use by another process"));
+                    return Err(InUse(id.to_owned()).into());
                 }
                 Err(TryLockError::Error(error)) => return Err(error).with_context(place),
             }

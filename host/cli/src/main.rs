@@ -15,6 +15,8 @@ mod model;
 mod preview;
 mod programs;
 mod report;
+mod serve;
+mod sessions;
 mod standard;
 mod surroundings;
 mod terminal;

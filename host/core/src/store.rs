@@ -183,6 +183,9 @@ pub struct SessionHeader {
     pub variant: String,
     /// Absolute path of the deployment's config.
     pub deployment: Option<String>,
+    /// Whose it is, where several share a host: the name of a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// A line of the list of sessions.

@@ -30,12 +30,12 @@ struct Parts<'a> {
     data: &'a RawValue,
 }
 
-const HEADER: &str = "id, created, parent, directory, variant, deployment";
+const HEADER: &str = "id, created, parent, directory, variant, deployment, owner";
 
 pub(crate) fn create(connection: &Connection, header: &SessionHeader) -> Result<(), Failure> {
     let created = connection
         .prepare_cached(&format!(
-            "INSERT INTO session ({HEADER}) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING"
+            "INSERT INTO session ({HEADER}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING"
         ))?
         .execute((
             &header.id,
@@ -44,6 +44,7 @@ pub(crate) fn create(connection: &Connection, header: &SessionHeader) -> Result<
             &header.directory,
             &header.variant,
             &header.deployment,
+            &header.owner,
         ))?;
     match created {
         1 => Ok(()),
@@ -271,6 +272,7 @@ fn decode_header(row: &Row<'_>) -> rusqlite::Result<SessionHeader> {
         directory: row.get("directory")?,
         variant: row.get("variant")?,
         deployment: row.get("deployment")?,
+        owner: row.get("owner")?,
     })
 }
 

@@ -111,6 +111,10 @@ pub(crate) fn agent(agent: agents::Agent) -> Agent {
         description: agent.description,
         model: agent.model,
         tools: agent.tools,
+        handoffs: agent.handoffs,
+        skills: agent.skills,
+        variants: agent.variants,
+        intents: agent.intents,
         metadata: facts(agent.metadata),
     }
 }

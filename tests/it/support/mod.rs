@@ -560,6 +560,7 @@ impl Stage {
             directory: Some("/srv/project".to_owned()),
             variant: "base".to_owned(),
             deployment: None,
+            owner: None,
         };
         let controller = Controller::start(
             Arc::clone(&self.store),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::Place;
-use crate::conversation::{Conversation, Sessions};
+use crate::conversation::Conversation;
 use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
+use crate::sessions::Sessions;
 use crate::terminal::{FrontEnd as _, Screen, print};
 
 /// Compacts the session `id` with the deployment's own plugin and model.

@@ -7,10 +7,11 @@ use anyhow::Context as _;
 
 use super::Place;
 use crate::arguments::ExecArguments;
-use crate::conversation::{Conversation, Sessions, finish};
+use crate::conversation::{Conversation, finish};
 use crate::deployment::Deployment;
 use crate::failure::Failure;
 use crate::model::Link;
+use crate::sessions::Sessions;
 use crate::terminal::{FrontEnd, JsonLines, Screen};
 
 /// Runs once. Nobody is asked: what a rule does not allow is denied.

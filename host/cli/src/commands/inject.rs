@@ -12,8 +12,8 @@ use raddle_core::surroundings::Surroundings as _;
 use serde_json::{Map, Value};
 
 use crate::arguments::InjectArguments;
-use crate::conversation::{find, new_id};
 use crate::failure::Failure;
+use crate::sessions::{find, new_id};
 use crate::surroundings::Machine;
 use crate::terminal::print;
 
@@ -24,9 +24,23 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let session = find(&**store, &arguments.id).await?.header.id;
     let injection = injection(arguments)?;
+    let receipt = leave(store, &session, &injection).await?;
+    print(&format!("{} {receipt}\n", injection.id))
+}
+
+/// Checks an injection as the session would, and leaves it, unless it is there already.
+///
+/// # Errors
+///
+/// Everything that is wrong with it.
+pub(crate) async fn leave(
+    store: &Arc<dyn Store>,
+    session: &str,
+    injection: &Injection,
+) -> Result<Receipt, Failure> {
     let mut queue = Queue::default();
     let mut kinds = None;
-    for event in store.entries(&session, 0).await?.into_iter().flatten() {
+    for event in store.entries(session, 0).await?.into_iter().flatten() {
         queue.apply(&event);
         if let EventData::Generation(generation) = event.data {
             kinds = Some(generation.injection_kinds);
@@ -44,9 +58,9 @@ pub(super) async fn run(
     }
     let receipt = queue.receipt(&injection.id).unwrap_or(&Receipt::Queued);
     if *receipt == Receipt::Queued {
-        store.post(&session, &injection).await?;
+        store.post(session, injection).await?;
     }
-    print(&format!("{} {receipt}\n", injection.id))
+    Ok(receipt.clone())
 }
 
 fn injection(arguments: &InjectArguments) -> Result<Injection, Failure> {

@@ -4,10 +4,11 @@ mod check;
 mod compact;
 mod exec;
 mod init;
-mod inject;
+pub(crate) mod inject;
 mod plugin;
 mod prompt;
 mod run;
+mod serve;
 mod session;
 mod skill;
 
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         .build()
         .context("no threads can be started")?;
     // On a worker thread: what it waits for mostly happens there, and need not wake another.
-    let done = runtime.spawn(async move { serve(&arguments.command, &place).await });
+    let done = runtime.spawn(async move { follow(&arguments.command, &place).await });
     let done = runtime.block_on(done);
     // A thread that waits for the keyboard must not keep the process.
     runtime.shutdown_background();
@@ -46,11 +47,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     })
 }
 
-async fn serve(command: &Command, place: &Place) -> Result<(), Failure> {
+async fn follow(command: &Command, place: &Place) -> Result<(), Failure> {
     match command {
         Command::Init | Command::WatchPrograms { .. } => Ok(()),
         Command::Run(arguments) => run::run(arguments, place).await,
         Command::Exec(arguments) => exec::run(arguments, place).await,
+        Command::Serve(arguments) => serve::run(arguments, place).await,
         Command::Prompt(arguments) => prompt::run(arguments, place).await,
         Command::Check(arguments) => check::run(arguments.json, place).await,
         Command::Plugin(PluginCommand::Inspect { plugin, json }) => {

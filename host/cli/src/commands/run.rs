@@ -10,12 +10,13 @@ use raddle_core::store::SessionHeader;
 
 use super::Place;
 use crate::arguments::RunArguments;
-use crate::conversation::{Conversation, Sessions, finish};
+use crate::conversation::{Conversation, finish};
 use crate::deployment::{Deployment, unsandboxed};
 use crate::failure::Failure;
 use crate::live::{Live, News, Watching};
 use crate::model::Link;
 use crate::report::{counted, did_you_mean};
+use crate::sessions::Sessions;
 use crate::terminal::{
     FrontEnd as _, Input, Line, Screen, Style, TerminalAsker, notice, print, shortened,
 };

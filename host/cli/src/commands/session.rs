@@ -14,11 +14,11 @@ use serde_json::Value;
 use super::{Place, inject};
 use crate::arguments::SessionCommand;
 use crate::config::Config;
-use crate::conversation::find;
 use crate::deployment;
 use crate::failure::Failure;
 use crate::model;
 use crate::report::{Finding, counted, one_line};
+use crate::sessions::find;
 use crate::terminal::{FrontEnd as _, Screen, print, print_json, shortened};
 
 /// Reads what the command asks for.
@@ -289,7 +289,7 @@ fn summary(event: &Event) -> (String, String) {
             child,
             error: Some(error),
         } => format!("{child}: {error}"),
-        EventData::Done { message } => message.clone(),
+        EventData::Done { message, .. } => message.clone(),
         EventData::Generation(generation) => format!(
             "{} plugins, {} ({})",
             generation.plugins.len(),

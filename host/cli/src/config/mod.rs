@@ -66,6 +66,8 @@ pub(crate) struct Config {
     pub(crate) allow: Vec<String>,
     /// The session database; the user's data folder if absent.
     pub(crate) store: Option<PathBuf>,
+    /// Who may talk to `serve`, and how.
+    pub(crate) tokens: Vec<Token>,
     places: BTreeMap<String, Place>,
 }
 
@@ -105,6 +107,45 @@ pub(crate) enum Provider {
     OpenaiChat,
     /// A recording.
     Replay,
+}
+
+/// `[[serve.token]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// What its sessions are marked with.
+    pub(crate) name: String,
+    /// The environment variable that holds it.
+    pub(crate) env: String,
+    /// What it is good for.
+    pub(crate) scopes: Vec<Scope>,
+}
+
+/// What a token is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Sessions of its own.
+    Converse,
+    /// Telling any session what happened outside of it.
+    Inject,
+    /// Looking at all sessions, and at the metrics.
+    Inspect,
+}
+
+impl Scope {
+    /// All of them, as they are written.
+    pub(crate) const NAMES: [(&str, Self); 3] = [
+        ("converse", Self::Converse),
+        ("inject", Self::Inject),
+        ("inspect", Self::Inspect),
+    ];
+
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        let mut names = Self::NAMES.iter();
+        names
+            .find(|(_, scope)| *scope == self)
+            .map_or("", |(name, _)| name)
+    }
 }
 
 /// `[plugins.ID]`.

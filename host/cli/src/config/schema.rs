@@ -10,8 +10,8 @@ use toml::de::DeTable;
 
 use super::reader::{Document, Item, Table};
 use super::{
-    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Requirement, Source, Variant,
-    grants, shown, values,
+    Action, Config, Dynamic, Model, PermissionRule, Plugin, Provider, Requirement, Scope, Source,
+    Token, Variant, grants, shown, values,
 };
 use crate::{files, standard};
 
@@ -41,6 +41,7 @@ pub(super) fn read(
         requirements: section(&mut root, "skill").map_or_else(Vec::new, skill),
         allow: section(&mut root, "check").map_or_else(Vec::new, check),
         store: section(&mut root, "store").and_then(|table| store(table, base)),
+        tokens: section(&mut root, "serve").map_or_else(Vec::new, serve),
         places: BTreeMap::new(),
     };
     root.close();
@@ -287,6 +288,55 @@ fn source(item: &Item<'_>, written: &str, base: &Path, optional: bool) -> Option
     let file = base.join(written);
     // One that is not there is named once: it is not loaded.
     (optional || must_be_a_file(item, &file)).then_some(Source::File(file))
+}
+
+fn serve(mut table: Table<'_>) -> Vec<Token> {
+    let tokens = table.get("token").and_then(|item| item.tables());
+    let tokens = tokens.unwrap_or_default().into_iter().filter_map(token);
+    let tokens: Vec<Token> = tokens.collect();
+    for (index, token) in tokens.iter().enumerate() {
+        if tokens[..index].iter().any(|other| other.name == token.name) {
+            table.fault(format!("two tokens are called `{}`", token.name));
+        }
+    }
+    table.close();
+    tokens
+}
+
+fn token(mut table: Table<'_>) -> Option<Token> {
+    let name = table
+        .require("name", "write what sessions of it are marked with")
+        .and_then(|item| item.words());
+    let env = table.require("env", "name the environment variable that holds it");
+    let env = env.and_then(|item| {
+        let name = item.string()?;
+        if !values::is_environment_name(name) {
+            // What stands there may be the token itself: it is not repeated.
+            item.fault(format!(
+                "{} must name an environment variable, such as \"RADDLE_TOKEN\"",
+                item.label()
+            ));
+        }
+        Some(name)
+    });
+    let scopes = table
+        .require(
+            "scopes",
+            "write what it is good for, such as [\"converse\"]",
+        )
+        .and_then(|item| item.list());
+    let scopes = scopes.map(|items| {
+        items
+            .iter()
+            .filter_map(|item| item.choice(&Scope::NAMES))
+            .collect()
+    });
+    table.close();
+    Some(Token {
+        name: name?.to_owned(),
+        env: env?.to_owned(),
+        scopes: scopes?,
+    })
 }
 
 fn permission(mut table: Table<'_>) -> Vec<PermissionRule> {

@@ -18,6 +18,7 @@ mod examples;
 mod exit_codes;
 mod filters;
 mod harness;
+mod http;
 mod injections;
 mod killed;
 #[cfg(target_os = "linux")]
@@ -26,6 +27,7 @@ mod programs;
 mod protocol;
 mod runs;
 mod script;
+mod serve;
 mod session_protocol;
 mod skills;
 #[cfg(target_os = "linux")]

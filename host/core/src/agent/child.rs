@@ -86,7 +86,11 @@ impl Seat {
             code: error.code.clone(),
             message: error.message.clone(),
         }));
-        controller.record([EventData::RunEnded { cause }, EventData::Done { message }]);
+        let intent = EventData::ANSWER.to_owned();
+        controller.record([
+            EventData::RunEnded { cause },
+            EventData::Done { message, intent },
+        ]);
         controller.commit().await
     }
 

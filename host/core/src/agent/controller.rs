@@ -182,6 +182,11 @@ impl Controller {
         self.record(changes);
     }
 
+    /// Number of the last event.
+    pub fn last(&self) -> u64 {
+        self.seq
+    }
+
     /// What the prompt was last made from.
     pub fn generation(&self) -> Option<&Generation> {
         self.generation.as_ref()

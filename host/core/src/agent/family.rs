@@ -162,7 +162,7 @@ impl Family {
         for event in events {
             match event.data {
                 EventData::RunEnded { cause: ended } => cause = Some(ended),
-                EventData::Done { message } => report.outcome.text = message,
+                EventData::Done { message, .. } => report.outcome.text = message,
                 EventData::Error { message: said, .. } => message = Some(said),
                 _ => {}
             }

@@ -163,6 +163,11 @@ impl Agent {
         self.head.failure.as_deref()
     }
 
+    /// Whether children work in the background.
+    pub fn is_at_work(&self) -> bool {
+        self.family.has_detached()
+    }
+
     /// Goes on as long as children work in the background: each that ends is followed up.
     ///
     /// # Errors

@@ -31,8 +31,8 @@ pub(super) struct Head {
     pub(super) sent: Option<Arc<Prefix>>,
     /// Counts changes of the above, and of messages that were sent before.
     pub(super) revision: u64,
-    /// What the run ended with, where a tool said it.
-    said: Option<String>,
+    /// What the run ended with, where a tool said it, and what it was about.
+    said: Option<(String, Option<String>)>,
     /// What the last run ended with.
     pub(super) answer: String,
     /// What went wrong in it.
@@ -269,10 +269,12 @@ impl Agent {
                     () = cancel.cancelled() => break,
                 };
                 let Some(finished) = finished else { break };
-                if let Some(EventData::Yield { message, .. }) = &finished.said
+                if let Some(EventData::Yield {
+                    message, intent, ..
+                }) = &finished.said
                     && finished.terminate
                 {
-                    said = Some(message.clone());
+                    said = Some((message.clone(), intent.clone()));
                 }
                 terminated &= finished.terminate;
                 self.controller.record_changes();
@@ -395,11 +397,30 @@ impl Agent {
     pub(super) async fn end(&mut self, cause: EndCause) -> Result<(), StoreError> {
         let answer = self.controller.transcript().last_answer();
         let answer = answer.filter(|_| self.head.answered);
-        let message = self.head.said.take().or(answer).unwrap_or_default();
+        let said = self
+            .head
+            .said
+            .take()
+            .or(answer.map(|answer| (answer, None)));
+        let (message, intent) = said.unwrap_or_default();
+        let intent = intent.filter(|intent| self.may_say(intent));
         self.head.answer.clone_from(&message);
-        self.controller
-            .record([EventData::RunEnded { cause }, EventData::Done { message }]);
+        self.controller.record([
+            EventData::RunEnded { cause },
+            EventData::Done {
+                message,
+                intent: intent.unwrap_or_else(|| EventData::ANSWER.to_owned()),
+            },
+        ]);
         self.controller.commit().await
+    }
+
+    /// Whether the active agent may say that an answer was about this.
+    fn may_say(&self, intent: &str) -> bool {
+        let active = self.settings.agent.as_deref();
+        let entry = active.and_then(|name| self.tools.registry().agent(name));
+        let intents = entry.map(|entry| entry.agent.intents.as_slice());
+        intents.is_none_or(|intents| intents.is_empty() || intents.iter().any(|one| one == intent))
     }
 
     /// The context of the current step, with everything in it; what is asked for a longer

@@ -114,6 +114,14 @@ pub struct Agent {
     pub model: Option<String>,
     /// Names of the tools it may see; empty is all.
     pub tools: Vec<String>,
+    /// Agents it may hand over to.
+    pub handoffs: Vec<String>,
+    /// Globs on skill names; empty is all.
+    pub skills: Vec<String>,
+    /// Prompt variants it is for; empty is all.
+    pub variants: Vec<String>,
+    /// What it may say an answer was about; empty is anything.
+    pub intents: Vec<String>,
     /// Further facts about it, as offered.
     pub metadata: Vec<Fact>,
 }

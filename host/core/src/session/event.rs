@@ -304,6 +304,9 @@ pub enum EventData {
     Done {
         /// The answer's text.
         message: String,
+        /// What it was about: one of the active agent's `intents`, else [`ANSWER`](Self::ANSWER).
+        #[serde(default = "EventData::answer")]
+        intent: String,
     },
 }
 
@@ -398,6 +401,13 @@ pub enum EndCause {
 }
 
 impl EventData {
+    /// What an answer was about that says nothing else.
+    pub const ANSWER: &'static str = "answer";
+
+    fn answer() -> String {
+        Self::ANSWER.to_owned()
+    }
+
     /// Every type there is: what stands under `type`.
     pub const TYPES: [&'static str; 36] = [
         "cache.break",

@@ -96,7 +96,7 @@ fn a_newer_file_is_refused() {
     drop(file);
     let message = refused(&path);
     assert!(
-        message.contains("newer release (schema 7, this one knows 2)"),
+        message.contains("newer release (schema 7, this one knows 3)"),
         "{message}"
     );
 }

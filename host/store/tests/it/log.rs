@@ -95,6 +95,7 @@ fn all_kinds() -> Vec<EventData> {
         },
         EventData::Done {
             message: "Hello".into(),
+            intent: EventData::ANSWER.into(),
         },
     ]
 }

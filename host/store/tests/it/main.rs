@@ -20,6 +20,7 @@ fn header(id: &str) -> SessionHeader {
         directory: Some("/home/somebody/project".to_owned()),
         variant: "base".to_owned(),
         deployment: None,
+        owner: None,
     }
 }
 

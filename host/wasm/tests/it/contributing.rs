@@ -91,6 +91,10 @@ async fn everything_that_can_be_contributed_is() {
             description: "Hello".to_owned(),
             model: Some("special".to_owned()),
             tools: vec!["hammer".to_owned()],
+            handoffs: Vec::new(),
+            skills: Vec::new(),
+            variants: Vec::new(),
+            intents: Vec::new(),
             metadata: vec![title],
         }]
     );

@@ -13,10 +13,10 @@ use raddle_core::session::EventData;
 use super::Place;
 use crate::arguments::PromptArguments;
 use crate::config::{BASE, Config};
-use crate::conversation::find;
 use crate::deployment::{self, Deployment};
 use crate::failure::Failure;
 use crate::preview;
+use crate::sessions::find;
 use crate::terminal::{notice, print, print_json};
 use difference::Side;
 

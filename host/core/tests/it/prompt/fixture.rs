@@ -260,6 +260,10 @@ impl Offers for Offer {
             description: String::new(),
             model: None,
             tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
+            handoffs: Vec::new(),
+            skills: Vec::new(),
+            variants: Vec::new(),
+            intents: Vec::new(),
             metadata: Vec::new(),
         });
         self

@@ -1,0 +1,2 @@
+-- Whose session it is, where several share a host.
+ALTER TABLE session ADD COLUMN owner TEXT;
